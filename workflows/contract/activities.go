@@ -1,0 +1,108 @@
+package contract
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// BuildParams asks for the checked form of a request.
+type BuildParams struct {
+	Request Request `json:"request"`
+}
+
+// BuildResult is a request that passed every check that needs no server.
+type BuildResult struct {
+	Name       string   `json:"name"`
+	Generation int64    `json:"generation,omitempty"`
+	Warnings   []string `json:"warnings,omitempty"`
+	// Manifests are the identities, in the order of the work, for people.
+	Manifests []string `json:"manifests,omitempty"`
+}
+
+// CommitParams asks for one write: what Request.Action says, decided on the stored work.
+type CommitParams struct {
+	Action     Action          `json:"action"`
+	Consumer   string          `json:"consumer"`
+	Name       string          `json:"name"`
+	Source     string          `json:"source"`
+	Work       json.RawMessage `json:"work,omitempty"`
+	Generation int64           `json:"generation,omitempty"`
+	Force      bool            `json:"force,omitempty"`
+}
+
+// CommitOutcome is what a commit found to do.
+type CommitOutcome string
+
+// Outcomes of a commit.
+const (
+	CommitCreated   CommitOutcome = "Created"
+	CommitUpdated   CommitOutcome = "Updated"
+	CommitUnchanged CommitOutcome = "Unchanged"
+	CommitDeleting  CommitOutcome = "Deleting"
+	// CommitAbsent: there was nothing to delete.
+	CommitAbsent CommitOutcome = "Absent"
+)
+
+// CommitResult says what is stored now.
+type CommitResult struct {
+	Outcome CommitOutcome `json:"outcome"`
+	// Version of the stored work; 0 when absent.
+	Version int64 `json:"version,omitempty"`
+	// Attempt that succeeded, from 1.
+	Attempt int `json:"attempt"`
+}
+
+// ObserveParams asks for the answer to one wait.
+type ObserveParams struct {
+	Source   string `json:"source"`
+	Consumer string `json:"consumer"`
+	Name     string `json:"name"`
+	// Version that was written; 0 means the one that is stored at each look.
+	Version    int64  `json:"version,omitempty"`
+	Generation int64  `json:"generation,omitempty"`
+	Wait       string `json:"wait"`
+	// Deleted: wait for the bundle's 404 instead of a condition.
+	Deleted bool `json:"deleted,omitempty"`
+	// MustExist: a 404 is the end, not a work that is still to come.
+	MustExist bool          `json:"mustExist,omitempty"`
+	Grace     time.Duration `json:"grace"`
+	// Until is the absolute deadline; the last look happens at it.
+	Until time.Time `json:"until"`
+}
+
+// ObserveOutcome ends a wait.
+type ObserveOutcome string
+
+// Outcomes of a wait.
+const (
+	ObserveMet      ObserveOutcome = "Met"
+	ObserveFailed   ObserveOutcome = "Failed"
+	ObserveTimedOut ObserveOutcome = "TimedOut"
+	ObserveGone     ObserveOutcome = "Gone"
+)
+
+// ObserveResult is the answer to a wait, with what was last seen.
+type ObserveResult struct {
+	Outcome ObserveOutcome `json:"outcome"`
+	// Failure is the error type for every outcome that is not a success.
+	Failure ErrorType `json:"failure,omitempty"`
+	Message string    `json:"message"`
+	// Status is the one word for what the cluster last reported.
+	Status          Status           `json:"status"`
+	Version         int64            `json:"version,omitempty"`
+	ObservedVersion int64            `json:"observedVersion,omitempty"`
+	Conditions      []Condition      `json:"conditions,omitempty"`
+	Resources       []ResourceStatus `json:"resources,omitempty"`
+}
+
+// ReportParams asks for the delivery of an outcome.
+type ReportParams struct {
+	Report Report       `json:"report"`
+	Result StatusResult `json:"result"`
+}
+
+// ReportResult says what was delivered.
+type ReportResult struct {
+	// File that was written, relative to the worker's results directory.
+	File string `json:"file,omitempty"`
+}

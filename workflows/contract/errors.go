@@ -1,0 +1,165 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+)
+
+// ErrorType is the contract of a failure: callers switch on it, never on a text. It is the type of the Temporal
+// ApplicationError and the reason of the StatusResult.
+type ErrorType string
+
+// The closed set of error types.
+const (
+	// ErrInvalidInput: the request itself is wrong. The caller corrects it.
+	ErrInvalidInput ErrorType = "InvalidInput"
+	// ErrInvalidManifest: the ManifestWork is wrong. The caller corrects it.
+	ErrInvalidManifest ErrorType = "InvalidManifest"
+	// ErrTooLarge: the manifests exceed the limit of 500 KiB. The caller splits the work.
+	ErrTooLarge ErrorType = "TooLarge"
+	// ErrManifestSetImmutable: this Maestro only takes updates with the same manifests in the same order.
+	ErrManifestSetImmutable ErrorType = "ManifestSetImmutable"
+	// ErrManifestRefused: Maestro refuses the work although nobody else wrote it meanwhile.
+	ErrManifestRefused ErrorType = "ManifestRefused"
+	// ErrOwnershipConflict: a work of this name belongs to another source or owner.
+	ErrOwnershipConflict ErrorType = "OwnershipConflict"
+	// ErrGenerationConflict: the same generation was already written with other content.
+	ErrGenerationConflict ErrorType = "GenerationConflict"
+	// ErrSuperseded: a newer generation has taken the place of this one.
+	ErrSuperseded ErrorType = "Superseded"
+	// ErrVersionConflict: other writers kept winning for the whole patience.
+	ErrVersionConflict ErrorType = "VersionConflict"
+	// ErrUnderDeletion: the work is being deleted.
+	ErrUnderDeletion ErrorType = "UnderDeletion"
+	// ErrConsumerNotFound: Maestro knows no such consumer.
+	ErrConsumerNotFound ErrorType = "ConsumerNotFound"
+	// ErrUnavailable: Maestro does not answer, or answers that it cannot.
+	ErrUnavailable ErrorType = "MaestroUnavailable"
+	// ErrUnauthorized: Maestro refuses the credentials, or the source.
+	ErrUnauthorized ErrorType = "Unauthorized"
+	// ErrNotReady: the condition is not met yet. Benign: it only drives the next look.
+	ErrNotReady ErrorType = "NotReady"
+	// ErrApplyFailed: the cluster could not apply the work, for a reason that does not heal.
+	ErrApplyFailed ErrorType = "ApplyFailed"
+	// ErrVanished: the work was there and is gone.
+	ErrVanished ErrorType = "Vanished"
+	// ErrWaitTimeout: the deadline passed before the condition was met.
+	ErrWaitTimeout ErrorType = "WaitTimeout"
+	// ErrCancelled: somebody cancelled the operation.
+	ErrCancelled ErrorType = "Cancelled"
+	// ErrReportFailed: the outcome could not be delivered.
+	ErrReportFailed ErrorType = "ReportFailed"
+	// ErrInternal: a defect of the product.
+	ErrInternal ErrorType = "Internal"
+)
+
+// Rule says how a failure of one type is treated.
+type Rule struct {
+	// Retryable within the step's patience.
+	Retryable bool
+	// Delay before the next attempt; 0 means the step's own backoff.
+	Delay time.Duration
+	// Benign failures are expected and counted as no error.
+	Benign bool
+	// Act says who can do what about it, in one sentence.
+	Act string
+}
+
+// Rules holds one rule per error type; a type without a rule is a defect.
+var Rules = map[ErrorType]Rule{
+	ErrInvalidInput:         {Act: "correct the request and send it again"},
+	ErrInvalidManifest:      {Act: "correct the ManifestWork and apply it again"},
+	ErrTooLarge:             {Act: "split the work: Maestro and its agents take at most 500 KiB of manifests"},
+	ErrManifestSetImmutable: {Act: "use one ManifestWork per nodepool, keep the same manifests in the same order, delete and apply again, or upgrade Maestro to 2026-02-11 or later"},
+	ErrManifestRefused:      {Act: "correct what the message names and apply again"},
+	ErrOwnershipConflict:    {Act: "use another name, or force the write if the owner has given the work up"},
+	ErrGenerationConflict:   {Act: "raise the generation, or force the write"},
+	ErrSuperseded:           {Act: "nothing: a newer request has taken over"},
+	ErrVersionConflict:      {Retryable: true, Act: "find the other writers of this work and apply again"},
+	ErrUnderDeletion:        {Retryable: true, Delay: 2 * time.Second, Act: "wait until the cluster's agent has confirmed the deletion, then apply again"},
+	ErrConsumerNotFound:     {Act: "register the consumer in Maestro, or correct its name"},
+	ErrUnavailable:          {Retryable: true, Act: "look at Maestro's health and log"},
+	ErrUnauthorized:         {Act: "give the worker credentials that may publish for this source"},
+	ErrNotReady:             {Retryable: true, Benign: true, Act: "wait"},
+	ErrApplyFailed:          {Act: "correct the manifest that the message names and apply again"},
+	ErrVanished:             {Act: "find out who deleted the work and apply again"},
+	ErrWaitTimeout:          {Act: "read the message for what was missing; wait again, or look at the cluster's agent"},
+	ErrCancelled:            {Act: "start the operation again if it is still wanted"},
+	ErrReportFailed:         {Act: "correct the report's target; the operation itself has ended as the message says"},
+	ErrInternal:             {Act: "report the message as a defect of maestro-workflows"},
+}
+
+// Error is a failure with its type. It crosses Temporal as an ApplicationError, see [Error.Application].
+type Error struct {
+	Type    ErrorType
+	Message string
+	// Delay before the next attempt when the failure is retryable; 0 means the rule's.
+	Delay time.Duration
+	Cause error
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap gives the cause, so that errors.Is and errors.As see through.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Errorf makes a typed error. A %w in the format becomes the cause.
+func Errorf(errorType ErrorType, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Type: errorType, Message: err.Error(), Cause: errors.Unwrap(err)}
+}
+
+// Application turns a typed error into the ApplicationError that Temporal stores and retries by. The cause's text is
+// already in the message, so that the stored failure stays below Temporal's 4 KiB.
+func (e *Error) Application(details ...any) error {
+	rule := Rules[e.Type]
+	delay := e.Delay
+	if delay == 0 {
+		delay = rule.Delay
+	}
+	category := temporal.ApplicationErrorCategoryUnspecified
+	if rule.Benign {
+		category = temporal.ApplicationErrorCategoryBenign
+	}
+	return temporal.NewApplicationErrorWithOptions(cut(e.Message, maxFailureText), string(e.Type), temporal.ApplicationErrorOptions{
+		NonRetryable:   !rule.Retryable,
+		NextRetryDelay: delay,
+		Category:       category,
+		Details:        details,
+	})
+}
+
+// maxFailureText leaves room in Temporal's 4 KiB of a stored activity failure.
+const maxFailureText = 3000
+
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && text[limit]&0xC0 == 0x80 {
+		limit--
+	}
+	return text[:limit] + "…"
+}
+
+// TypeOf gives the type of an error that came from this product, through any number of wraps and through Temporal;
+// [ErrInternal] for everything else, "" for nil.
+func TypeOf(err error) ErrorType {
+	if err == nil {
+		return ""
+	}
+	var typed *Error
+	if errors.As(err, &typed) {
+		return typed.Type
+	}
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) {
+		if _, known := Rules[ErrorType(application.Type())]; known {
+			return ErrorType(application.Type())
+		}
+	}
+	return ErrInternal
+}

@@ -1,0 +1,52 @@
+package contract
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+const (
+	operationPrefix = "op"
+	waitPrefix      = "wait"
+)
+
+// dnsLabel is RFC 1123's label, which Maestro demands of consumers and of the names of works.
+var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+
+// sourceName keeps a source usable as a part of an ID, of a search expression and of a URL.
+var sourceName = regexp.MustCompile(`^[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$`)
+
+// OperationID is the workflow ID of every write to one work: op/<source>/<consumer>/<work>. At most one operation runs
+// per ID, so an apply and a delete of the same work exclude each other.
+func OperationID(source, consumer, work string) string {
+	return strings.Join([]string{operationPrefix, source, consumer, work}, "/")
+}
+
+// WaitID is the workflow ID of a wait that writes nothing: wait/<source>/<consumer>/<work>/<digest>, the digest being
+// that of the condition. Different waits on one work run beside each other and beside a write; equal ones are one.
+func WaitID(source, consumer, work, wait string) string {
+	sum := sha256.Sum256([]byte(wait))
+	return strings.Join([]string{waitPrefix, source, consumer, work, hex.EncodeToString(sum[:6])}, "/")
+}
+
+// ParsedID is what an operation's workflow ID says.
+type ParsedID struct {
+	Source, Consumer, Work string
+	WaitOnly               bool
+}
+
+// ParseOperationID takes apart what [OperationID] and [WaitID] built. Any other ID is an error.
+func ParseOperationID(id string) (ParsedID, error) {
+	parts := strings.Split(id, "/")
+	switch {
+	case len(parts) == 4 && parts[0] == operationPrefix:
+		return ParsedID{Source: parts[1], Consumer: parts[2], Work: parts[3]}, nil
+	case len(parts) == 5 && parts[0] == waitPrefix:
+		return ParsedID{Source: parts[1], Consumer: parts[2], Work: parts[3], WaitOnly: true}, nil
+	default:
+		return ParsedID{}, fmt.Errorf("parse workflow ID %q: want op/<source>/<consumer>/<work> or wait/<source>/<consumer>/<work>/<digest>", id)
+	}
+}

@@ -1,0 +1,25 @@
+package contract
+
+import "time"
+
+// Limits of the product. docs/limits.md lists them; a test compares the two.
+const (
+	// MaxManifestsBytes is the sum of a work's manifests that Maestro's client and every agent accept.
+	MaxManifestsBytes = 500 * 1024
+	// MaxWorkBytes bounds a whole ManifestWork as JSON, so that a request stays below Temporal's payload limit of 2 MiB.
+	MaxWorkBytes = 1024 * 1024
+	// DefaultTimeout of a whole operation.
+	DefaultTimeout = 5 * time.Minute
+	// DefaultPatience with a Maestro that does not answer while writing.
+	DefaultPatience = 10 * time.Minute
+	// DefaultGrace before an Applied=False that cannot heal fails a wait.
+	DefaultGrace = 30 * time.Second
+	// MaxInFlight is the number of requests that one process keeps in flight to one Maestro server, which deadlocks
+	// its own database pool above about 50.
+	MaxInFlight = 32
+	// CallTimeout bounds each single request to Maestro.
+	CallTimeout = 10 * time.Second
+	// PollFirst and PollMax bound the delay between two looks at a work that is waited for.
+	PollFirst = 250 * time.Millisecond
+	PollMax   = 30 * time.Second
+)

@@ -1,0 +1,65 @@
+package contract
+
+import "go.temporal.io/sdk/temporal"
+
+// Registered workflow type and task queue.
+const (
+	// WorkflowOperation is one ManifestWork operation: build, apply, wait, report. Input [Request], result [StatusResult].
+	WorkflowOperation = "ManifestWorkOperation"
+	// DefaultTaskQueue is where workers poll unless they are configured otherwise.
+	DefaultTaskQueue = "maestro-workflows"
+)
+
+// Registered activity types.
+const (
+	ActivityBuild   = "Build"
+	ActivityCommit  = "Commit"
+	ActivityObserve = "Observe"
+	ActivityReport  = "Report"
+)
+
+// Messages that an operation understands.
+const (
+	// UpdateSubmit offers a [Request] to a running operation and answers with [Submitted].
+	UpdateSubmit = "submit"
+	// QueryStatus answers with the [StatusResult] so far.
+	QueryStatus = "status"
+)
+
+// Search attributes, written by the operation and registered by the worker when it starts.
+var (
+	SearchConsumer   = temporal.NewSearchAttributeKeyKeyword("MaestroConsumer")
+	SearchWork       = temporal.NewSearchAttributeKeyKeyword("MaestroWork")
+	SearchPhase      = temporal.NewSearchAttributeKeyKeyword("MaestroPhase")
+	SearchGeneration = temporal.NewSearchAttributeKeyInt64("MaestroGeneration")
+)
+
+// Annotations that the product writes on a ManifestWork.
+const (
+	// AnnotationGeneration is the HyperFleet generation that a work (or a manifest) was written for: a positive
+	// decimal integer. An older generation never replaces a newer one.
+	AnnotationGeneration = "hyperfleet.io/generation"
+	// AnnotationExecutor keeps spec.executor as JSON, because Maestro's HTTP API does not give it back and a work that
+	// is written without it would run with the agent's own rights.
+	AnnotationExecutor = "hyperfleet.io/executor"
+)
+
+// LabelOwner names the adapter that owns a work. A work with another owner's label is not overwritten unless forced.
+const LabelOwner = "hyperfleet.io/adapter"
+
+// Phase is where an operation stands; the value of the search attribute MaestroPhase.
+type Phase string
+
+// Phases in their order; the last six end an operation.
+const (
+	PhaseBuilding   Phase = "Building"
+	PhaseApplying   Phase = "Applying"
+	PhaseWaiting    Phase = "Waiting"
+	PhaseReporting  Phase = "Reporting"
+	PhaseSucceeded  Phase = "Succeeded"
+	PhaseFailed     Phase = "Failed"
+	PhaseTimedOut   Phase = "TimedOut"
+	PhaseCancelled  Phase = "Cancelled"
+	PhaseSuperseded Phase = "Superseded"
+	PhaseDeleted    Phase = "Deleted"
+)

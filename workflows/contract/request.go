@@ -1,0 +1,267 @@
+package contract
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Action is what an operation does to a work.
+type Action string
+
+// Actions. The empty action means apply.
+const (
+	// ActionApply makes the stored work equal to Request.Work.
+	ActionApply Action = "apply"
+	// ActionDelete removes the work; with a wait the operation ends when the bundle answers 404.
+	ActionDelete Action = "delete"
+	// ActionWait only waits for a condition of the stored work and writes nothing.
+	ActionWait Action = "wait"
+)
+
+// Request is the input of an operation. It is plain JSON that a person can type into the Temporal UI.
+type Request struct {
+	// Source is the Maestro source ID. It is a part of every bundle's UID, so it must be the same for all writers of a
+	// deployment and never change between releases.
+	Source string `json:"source"`
+	// Consumer is the Maestro consumer, that is the managed cluster.
+	Consumer string `json:"consumer"`
+	// Action defaults to apply.
+	Action Action `json:"action,omitempty"`
+	// Work is the whole ManifestWork as JSON. Required for apply, refused otherwise. Its namespace is empty or the consumer.
+	Work json.RawMessage `json:"work,omitempty"`
+	// Name of the work. Required for delete and wait; for apply it defaults to the work's own and must equal it.
+	Name string `json:"name,omitempty"`
+	// Generation is the HyperFleet generation, > 0 when the caller has one. Without one the annotation
+	// hyperfleet.io/generation of the work counts; without that the request is always newer.
+	Generation int64 `json:"generation,omitempty"`
+	// Wait is the condition to wait for; empty means do not wait. For delete any non-empty value means Deleted.
+	Wait string `json:"wait,omitempty"`
+	// Timeout of the whole operation, a Go duration counted from its start. Default [DefaultTimeout].
+	Timeout string `json:"timeout,omitempty"`
+	// Patience with a Maestro that does not answer, or keeps conflicting, while writing. A Go duration; default
+	// [DefaultPatience], and never longer than Timeout.
+	Patience string `json:"patience,omitempty"`
+	// Grace is how long an Applied=False that cannot heal by itself (immutable field, forbidden) may last before the
+	// wait fails. A Go duration; default [DefaultGrace].
+	Grace string `json:"grace,omitempty"`
+	// Force overwrites a work with another owner's label, and content of an equal generation.
+	Force bool `json:"force,omitempty"`
+	// Report says where the outcome goes besides the workflow's result.
+	Report *Report `json:"report,omitempty"`
+}
+
+// Report names the receivers of an operation's outcome.
+type Report struct {
+	// ResultsFile is a file name relative to the worker's results directory.
+	ResultsFile string `json:"resultsFile,omitempty"`
+}
+
+// Submitted is the answer to a request that was accepted.
+type Submitted struct {
+	// Attached: the request equals the one that the run works for. Otherwise the run ends and the request becomes the
+	// input of the next run of the same workflow ID.
+	Attached bool `json:"attached"`
+	// RunID of the run that took the request.
+	RunID string `json:"runID"`
+}
+
+// EffectiveAction is the action with its default.
+func (r Request) EffectiveAction() Action {
+	if r.Action == "" {
+		return ActionApply
+	}
+	return r.Action
+}
+
+// WorkflowID of the operation. The request must have been checked with [Request.Check].
+func (r Request) WorkflowID() string {
+	if r.EffectiveAction() == ActionWait {
+		return WaitID(r.Source, r.Consumer, r.WorkName(), r.Wait)
+	}
+	return OperationID(r.Source, r.Consumer, r.WorkName())
+}
+
+// workHead is the part of a ManifestWork that addresses it.
+type workHead struct {
+	Metadata struct {
+		Name        string            `json:"name"`
+		Annotations map[string]string `json:"annotations"`
+	} `json:"metadata"`
+}
+
+func (r Request) head() (workHead, error) {
+	var head workHead
+	if len(r.Work) == 0 {
+		return head, nil
+	}
+	if err := json.Unmarshal(r.Work, &head); err != nil {
+		return head, fmt.Errorf("work: not a ManifestWork: %w", err)
+	}
+	return head, nil
+}
+
+// WorkName is Name, or the name inside Work.
+func (r Request) WorkName() string {
+	if r.Name != "" {
+		return r.Name
+	}
+	head, err := r.head()
+	if err != nil {
+		return ""
+	}
+	return head.Metadata.Name
+}
+
+// Durations of a request, with their defaults filled in.
+type Durations struct {
+	Timeout, Patience, Grace time.Duration
+}
+
+// ParseDurations reads Timeout, Patience and Grace. Zero, negative and unit-less values are refused by name.
+func (r Request) ParseDurations() (Durations, error) {
+	var problems []error
+	read := func(field, text string, fallback time.Duration) time.Duration {
+		if text == "" {
+			return fallback
+		}
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			problems = append(problems, fmt.Errorf("%s %q: give a positive duration with a unit, like 90s, 5m or 2h", field, text))
+			return fallback
+		}
+		return d
+	}
+	out := Durations{
+		Timeout:  read("timeout", r.Timeout, DefaultTimeout),
+		Patience: read("patience", r.Patience, DefaultPatience),
+		Grace:    read("grace", r.Grace, DefaultGrace),
+	}
+	out.Patience = min(out.Patience, out.Timeout)
+	return out, errors.Join(problems...)
+}
+
+// Check finds everything that is wrong with a request's envelope, all at once; the content of Work is checked by the
+// operation's Build step. The error is nil or names every field.
+func (r Request) Check() error {
+	var problems []error
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if !sourceName.MatchString(r.Source) {
+		bad("source %q: give 1 to 63 letters, digits, '-', '.' or '_'", r.Source)
+	}
+	if !dnsLabel.MatchString(r.Consumer) {
+		bad("consumer %q: give a DNS label (lower-case letters, digits and '-', at most 63)", r.Consumer)
+	}
+	switch action := r.EffectiveAction(); action {
+	case ActionApply:
+		if len(r.Work) == 0 {
+			bad("work: required for apply")
+		}
+	case ActionDelete, ActionWait:
+		if len(r.Work) != 0 {
+			bad("work: not allowed for %s, give name", action)
+		}
+		if r.Name == "" {
+			bad("name: required for %s", action)
+		}
+		if action == ActionWait && strings.TrimSpace(r.Wait) == "" {
+			bad("wait: give the condition to wait for, like Available")
+		}
+	default:
+		bad("action %q: give apply, delete or wait", r.Action)
+	}
+	problems = append(problems, r.checkWork()...)
+	if r.Generation < 0 {
+		bad("generation %d: give a positive integer", r.Generation)
+	}
+	if _, err := r.ParseDurations(); err != nil {
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
+func (r Request) checkWork() []error {
+	if len(r.Work) > MaxWorkBytes {
+		return []error{fmt.Errorf("work: %d bytes, the limit is %d", len(r.Work), MaxWorkBytes)}
+	}
+	head, err := r.head()
+	if err != nil {
+		return []error{err}
+	}
+	var problems []error
+	if inner := head.Metadata.Name; r.Name != "" && inner != "" && inner != r.Name {
+		problems = append(problems, fmt.Errorf("name %q: the work is called %q", r.Name, inner))
+	}
+	if name := r.WorkName(); (name != "" || len(r.Work) > 0) && !dnsLabel.MatchString(name) {
+		problems = append(problems, fmt.Errorf("name %q: a work's name is a DNS label (lower-case letters, digits and '-', at most 63)", name))
+	}
+	return problems
+}
+
+// EffectiveGeneration is Generation, else the work's annotation hyperfleet.io/generation, else 0. A value that is not
+// a positive integer, or that contradicts Generation, is an error.
+func (r Request) EffectiveGeneration() (int64, error) {
+	head, err := r.head()
+	if err != nil {
+		return 0, err
+	}
+	text, found := head.Metadata.Annotations[AnnotationGeneration]
+	if !found {
+		return r.Generation, nil
+	}
+	inner, err := ParseGeneration(text)
+	if err != nil {
+		return 0, err
+	}
+	if r.Generation != 0 && r.Generation != inner {
+		return 0, fmt.Errorf("generation %d: the work's annotation %s says %d", r.Generation, AnnotationGeneration, inner)
+	}
+	return inner, nil
+}
+
+// ContentDigest covers what the operation would write: action and work, whatever the order of keys.
+func (r Request) ContentDigest() string {
+	return digest(string(r.EffectiveAction()), canonical(r.Work))
+}
+
+// Digest covers everything that decides an operation's outcome, the times excepted. Equal requests attach to each other.
+func (r Request) Digest() string {
+	force := ""
+	if r.Force {
+		force = "force"
+	}
+	generation, _ := r.EffectiveGeneration()
+	return digest(r.ContentDigest(), r.Wait, force, fmt.Sprint(generation))
+}
+
+func digest(parts ...string) string {
+	hash := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(hash, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(hash.Sum(nil))[:32]
+}
+
+// canonical re-encodes JSON with sorted keys and unchanged numbers; what is not JSON stays as it is.
+func canonical(raw json.RawMessage) string {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return string(raw)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return string(raw)
+	}
+	out, err := json.Marshal(value)
+	if err != nil {
+		return string(raw)
+	}
+	return string(out)
+}
