@@ -1,0 +1,109 @@
+package manifest
+
+import (
+	"strconv"
+	"time"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// Stored is a work as Maestro keeps it.
+type Stored struct {
+	// ID of the resource bundle.
+	ID       string
+	Consumer string
+	// Version is Maestro's, from 1, raised by every accepted update.
+	Version   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	// DeletedAt is set from the acceptance of a delete until the cluster has confirmed it.
+	DeletedAt *time.Time
+	// Work has the executor restored and none of the product's own bookkeeping.
+	Work *workv1.ManifestWork
+	// Status as the cluster reported it last; Reported is false before the first report.
+	Status Status
+}
+
+// Generation of the stored work, 0 when it carries none that can be read.
+func (s *Stored) Generation() int64 {
+	generation, err := contract.ParseGeneration(s.Work.Annotations[contract.AnnotationGeneration])
+	if err != nil {
+		return 0
+	}
+	return generation
+}
+
+// Write says what has to be published.
+type Write int
+
+// Writes.
+const (
+	WriteNothing Write = iota
+	WriteCreate
+	WriteUpdate
+)
+
+// Desired prepares a parsed work for publishing: the consumer as its namespace and the generation, when there is one,
+// as its annotation. The argument is not changed.
+func Desired(work *workv1.ManifestWork, consumer string, generation int64) *workv1.ManifestWork {
+	desired := work.DeepCopy()
+	desired.Namespace = consumer
+	if generation > 0 {
+		if desired.Annotations == nil {
+			desired.Annotations = map[string]string{}
+		}
+		desired.Annotations[contract.AnnotationGeneration] = strconv.FormatInt(generation, 10)
+	}
+	return desired
+}
+
+// Decide compares the stored work (nil when there is none) with the desired one and says what to publish, and the work
+// to publish. Refusals are typed: UnderDeletion, OwnershipConflict, Superseded, GenerationConflict.
+//
+// A desired work without a generation keeps the stored one, so that a late request of an older generation is still
+// refused after a write by hand.
+func Decide(stored *Stored, desired *workv1.ManifestWork, force bool) (Write, *workv1.ManifestWork, error) {
+	if stored == nil {
+		return WriteCreate, desired, nil
+	}
+	if stored.DeletedAt != nil {
+		return WriteNothing, nil, underDeletion(stored)
+	}
+	if err := Owned(stored, desired.Labels[contract.LabelOwner], force); err != nil {
+		return WriteNothing, nil, err
+	}
+	have := stored.Generation()
+	want, _ := contract.ParseGeneration(desired.Annotations[contract.AnnotationGeneration])
+	if want == 0 && have > 0 {
+		desired = Desired(desired, desired.Namespace, have)
+	}
+	if want > 0 && want < have {
+		return WriteNothing, nil, contract.Errorf(contract.ErrSuperseded,
+			"work %s on %s already holds generation %d, this request is generation %d", desired.Name, stored.Consumer, have, want)
+	}
+	if Same(stored.Work, desired) {
+		return WriteNothing, desired, nil
+	}
+	if want > 0 && want == have && !force {
+		return WriteNothing, nil, contract.Errorf(contract.ErrGenerationConflict,
+			"work %s on %s already holds generation %d with other content", desired.Name, stored.Consumer, want)
+	}
+	return WriteUpdate, desired, nil
+}
+
+// Owned refuses to touch a stored work that carries another owner's label, unless forced.
+func Owned(stored *Stored, owner string, force bool) error {
+	holder := stored.Work.Labels[contract.LabelOwner]
+	if force || holder == "" || holder == owner {
+		return nil
+	}
+	return contract.Errorf(contract.ErrOwnershipConflict, "work %s on %s belongs to %s=%s, this request's is %q",
+		stored.Work.Name, stored.Consumer, contract.LabelOwner, holder, owner)
+}
+
+func underDeletion(stored *Stored) error {
+	return contract.Errorf(contract.ErrUnderDeletion, "work %s on %s is being deleted since %s and the cluster has not confirmed it",
+		stored.Work.Name, stored.Consumer, stored.DeletedAt.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,13 @@
+// Package manifest is the pure part of an operation: it parses and validates ManifestWorks, compares a stored work with
+// a desired one, decides what a write has to do, and evaluates wait conditions.
+//
+// It does no I/O, knows no clock, no Temporal and no logger, so that the command line and the workflow's activities say
+// and do the same.
+//
+// Guarantees: the raw bytes of a manifest pass through unchanged; all problems of an input are found at once; a
+// comparison never calls two works equal that a cluster could tell apart.
+//
+// Non-guarantees: the condition language is the plain one (conditions joined by AND); merging is not built yet.
+//
+// Start reading at [Parse], [Decide] and [Evaluate].
+package manifest

@@ -1,0 +1,94 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// Identity names one object on a cluster. The API version does not count: two versions of one object are the same
+// object.
+type Identity struct {
+	Group, Kind, Namespace, Name string
+}
+
+func (i Identity) String() string {
+	kind := i.Kind
+	if i.Group != "" {
+		kind += "." + i.Group
+	}
+	if i.Namespace == "" {
+		return kind + "/" + i.Name
+	}
+	return kind + "/" + i.Namespace + "/" + i.Name
+}
+
+// head is what every Kubernetes object carries.
+type head struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name                       string            `json:"name"`
+		Namespace                  string            `json:"namespace"`
+		GenerateName               string            `json:"generateName"`
+		ResourceVersion            string            `json:"resourceVersion"`
+		DeletionGracePeriodSeconds *int64            `json:"deletionGracePeriodSeconds"`
+		Labels                     map[string]string `json:"labels"`
+		Annotations                map[string]string `json:"annotations"`
+		Finalizers                 []string          `json:"finalizers"`
+	} `json:"metadata"`
+}
+
+func readHead(manifest workv1.Manifest) (head, error) {
+	var h head
+	if err := json.Unmarshal(manifest.Raw, &h); err != nil {
+		return h, fmt.Errorf("not a Kubernetes object: %s", plainYAMLError(err))
+	}
+	return h, nil
+}
+
+func (h head) group() string {
+	if group, _, found := strings.Cut(h.APIVersion, "/"); found {
+		return group
+	}
+	return ""
+}
+
+func (h head) identity() Identity {
+	return Identity{Group: h.group(), Kind: h.Kind, Namespace: h.Metadata.Namespace, Name: h.Metadata.Name}
+}
+
+// Identities of a work's manifests, in their order. A manifest whose identity cannot be read is an error.
+func Identities(work *workv1.ManifestWork) ([]Identity, error) {
+	identities := make([]Identity, 0, len(work.Spec.Workload.Manifests))
+	for index, manifest := range work.Spec.Workload.Manifests {
+		h, err := readHead(manifest)
+		if err != nil {
+			return nil, fmt.Errorf("manifest %d: %w", index, err)
+		}
+		if h.Kind == "" || h.Metadata.Name == "" || h.APIVersion == "" {
+			return nil, fmt.Errorf("manifest %d: no identity: apiVersion %q, kind %q, name %q", index, h.APIVersion, h.Kind, h.Metadata.Name)
+		}
+		identities = append(identities, h.identity())
+	}
+	return identities, nil
+}
+
+// SameSet reports whether an update from stored to desired keeps what servers before 2026-02-11 demand: the same
+// number of manifests, and index by index the same apiVersion, kind, name and namespace.
+func SameSet(stored, desired *workv1.ManifestWork) bool {
+	have, want := stored.Spec.Workload.Manifests, desired.Spec.Workload.Manifests
+	if len(have) != len(want) {
+		return false
+	}
+	for index := range have {
+		a, errA := readHead(have[index])
+		b, errB := readHead(want[index])
+		if errA != nil || errB != nil || a.APIVersion != b.APIVersion || a.identity() != b.identity() {
+			return false
+		}
+	}
+	return true
+}
