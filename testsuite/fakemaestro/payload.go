@@ -1,0 +1,107 @@
+package fakemaestro
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	ce "github.com/cloudevents/sdk-go/v2"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+// jsonMap is a cloud event as the server keeps it: its JSON as a map, with the work's metadata as an object instead
+// of the string that cloud events allow, so that it can be searched.
+type jsonMap map[string]any
+
+// eventToMap converts an event to what the server would store. All numbers are float64 here, which is where integers
+// above 2^53 lose their last digits.
+func eventToMap(evt *ce.Event) (jsonMap, error) {
+	data, err := json.Marshal(evt)
+	if err != nil {
+		return nil, fmt.Errorf("failed to marshal cloudevent to JSONMAP: %v", err)
+	}
+	m := jsonMap{}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, fmt.Errorf("failed to unmarshal cloudevent JSON to JSONMAP: %v", err)
+	}
+	if text, ok := m[types.ExtensionWorkMeta]; ok {
+		meta := map[string]any{}
+		if err := json.Unmarshal([]byte(fmt.Sprintf("%s", text)), &meta); err != nil {
+			return nil, fmt.Errorf("failed to unmarshal metadata extension to object: %v", err)
+		}
+		m[types.ExtensionWorkMeta] = meta
+	}
+	return m, nil
+}
+
+// event converts back; the receiver is not changed.
+func (m jsonMap) event() (*ce.Event, error) {
+	if len(m) == 0 {
+		return nil, fmt.Errorf("failed to convert empty jsonmap to cloudevent")
+	}
+	flat := make(jsonMap, len(m))
+	for key, value := range m {
+		flat[key] = value
+	}
+	if meta, ok := m[types.ExtensionWorkMeta]; ok {
+		text, err := json.Marshal(meta)
+		if err != nil {
+			return nil, fmt.Errorf("failed to marshal metadata to JSON: %v", err)
+		}
+		flat[types.ExtensionWorkMeta] = string(text)
+	}
+	data, err := json.Marshal(flat)
+	if err != nil {
+		return nil, fmt.Errorf("failed to marshal JSONMAP to cloudevent JSON: %v", err)
+	}
+	evt := &ce.Event{}
+	if err := json.Unmarshal(data, evt); err != nil {
+		return nil, fmt.Errorf("failed to unmarshal JSONMAP to cloudevent: %v", err)
+	}
+	return evt, nil
+}
+
+// stored passes the map through the database: what comes back has its numbers as text. It is therefore never deeply
+// equal to a new payload that contains a number, which is why the server takes an unchanged update for a change.
+func (m jsonMap) stored() (jsonMap, *serviceError) {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return nil, failf(codeGeneral, "%v", err)
+	}
+	if bytes.Contains(data, []byte(`\u0000`)) {
+		return nil, failf(codeGeneral, "%s", unsupportedEscape)
+	}
+	return decodeNumbers(data)
+}
+
+func decodeNumbers(data []byte) (jsonMap, *serviceError) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	m := jsonMap{}
+	if err := decoder.Decode(&m); err != nil {
+		return nil, failf(codeGeneral, "%v", err)
+	}
+	return m, nil
+}
+
+// withMetadata returns a shallow copy whose metadata object is a copy with the given entries set. A payload without
+// metadata is returned as it is.
+func (m jsonMap) withMetadata(entries map[string]any) jsonMap {
+	meta, ok := m[types.ExtensionWorkMeta].(map[string]any)
+	if !ok {
+		return m
+	}
+	changed := make(map[string]any, len(meta)+len(entries))
+	for key, value := range meta {
+		changed[key] = value
+	}
+	for key, value := range entries {
+		changed[key] = value
+	}
+	out := make(jsonMap, len(m))
+	for key, value := range m {
+		out[key] = value
+	}
+	out[types.ExtensionWorkMeta] = changed
+	return out
+}
