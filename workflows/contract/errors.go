@@ -132,6 +132,11 @@ func (e *Error) Application(details ...any) error {
 	})
 }
 
+// Final is [Error.Application] for the end of an operation: never retried, whatever the type.
+func (e *Error) Final(details ...any) error {
+	return temporal.NewNonRetryableApplicationError(cut(e.Message, maxFailureText), string(e.Type), nil, details...)
+}
+
 // maxFailureText leaves room in Temporal's 4 KiB of a stored activity failure.
 const maxFailureText = 3000
 

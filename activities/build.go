@@ -1,0 +1,73 @@
+package activities
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// Build checks a request with everything that needs no server. It is pure, so that running it twice is harmless.
+//
+// The body of the work is not a part of the result: it stands in the history once as the workflow's input and once as
+// Commit's.
+func Build(ctx context.Context, params contract.BuildParams) (contract.BuildResult, error) {
+	request := params.Request
+	if err := request.Check(); err != nil {
+		return contract.BuildResult{}, application(contract.Errorf(contract.ErrInvalidInput, "%w", err))
+	}
+	if id := activity.GetInfo(ctx).WorkflowExecution.ID; id != request.WorkflowID() {
+		return contract.BuildResult{}, application(contract.Errorf(contract.ErrInvalidInput,
+			"workflow ID %s: this request must run as %s, or it could write beside another operation on the same work", id, request.WorkflowID()))
+	}
+	result, err := build(request)
+	return result, application(err)
+}
+
+func build(request contract.Request) (contract.BuildResult, error) {
+	result := contract.BuildResult{Name: request.WorkName()}
+	generation, err := request.EffectiveGeneration()
+	if err != nil {
+		return result, contract.Errorf(contract.ErrInvalidInput, "%w", err)
+	}
+	result.Generation = generation
+	expression, err := expressionOf(request)
+	if err != nil {
+		return result, err
+	}
+	if request.EffectiveAction() != contract.ActionApply {
+		return result, nil
+	}
+	work, err := manifest.ParseJSON(request.Work)
+	if err != nil {
+		return result, err
+	}
+	if result.Warnings, err = manifest.Validate(work, request.Consumer); err != nil {
+		return result, err
+	}
+	identities, err := manifest.Identities(work)
+	if err != nil {
+		return result, contract.Errorf(contract.ErrInvalidManifest, "%w", err)
+	}
+	if err := expression.CheckAgainst(identities); err != nil {
+		return result, contract.Errorf(contract.ErrInvalidInput, "%w", err)
+	}
+	for _, identity := range identities {
+		result.Manifests = append(result.Manifests, identity.String())
+	}
+	return result, nil
+}
+
+// expressionOf reads the wait condition, so that a malformed one is refused before anything is written.
+func expressionOf(request contract.Request) (manifest.Expression, error) {
+	if request.Wait == "" || request.EffectiveAction() == contract.ActionDelete {
+		return manifest.Expression{}, nil
+	}
+	expression, err := manifest.ParseExpression(request.Wait)
+	if err != nil {
+		return expression, contract.Errorf(contract.ErrInvalidInput, "%w", err)
+	}
+	return expression, nil
+}

@@ -1,0 +1,168 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// Reader reads works; see [maestro.Client].
+type Reader interface {
+	Read(ctx context.Context, source, consumer, name string) (*manifest.Stored, error)
+	Others(ctx context.Context, source, consumer, name string) ([]*manifest.Stored, error)
+}
+
+// Writer publishes works; see [maestro.Client].
+type Writer interface {
+	Create(ctx context.Context, source string, work *workv1.ManifestWork) error
+	Update(ctx context.Context, source string, stored *manifest.Stored, work *workv1.ManifestWork) error
+	Delete(ctx context.Context, source string, stored *manifest.Stored) error
+}
+
+// Committer writes works.
+type Committer struct {
+	Reader Reader
+	Writer Writer
+}
+
+const (
+	// rounds of read, decide, publish that one attempt makes while the version moves under it.
+	rounds = 4
+	// refusals of the same kind, with nobody else writing, before a refusal is final. The first may be an accident
+	// of the server, because it answers everything with one code.
+	refusals = 2
+	// refusalPause between them.
+	refusalPause = time.Second
+)
+
+// Commit makes the stored work what the request wants, in one attempt: read, decide, publish on top of the version just
+// read. Running it twice is harmless: the second run reads what the first one stored and finds nothing to do.
+func (c *Committer) Commit(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
+	result, err := c.commit(ctx, params)
+	result.Attempt = int(activity.GetInfo(ctx).Attempt)
+	return result, application(err)
+}
+
+func (c *Committer) commit(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
+	step := c.apply
+	if params.Action == contract.ActionDelete {
+		step = c.remove
+	}
+	refused := 0
+	for round := 1; ; round++ {
+		result, err := step(ctx, params)
+		switch contract.TypeOf(err) {
+		case "":
+			return result, nil
+		case contract.ErrVersionConflict:
+			if round >= rounds {
+				return result, err
+			}
+			activity.GetLogger(ctx).Info("version moved, reading again", "work", params.Name, "consumer", params.Consumer)
+		case contract.ErrManifestRefused:
+			if refused++; refused >= refusals {
+				return result, err
+			}
+			if err := pause(ctx, refusalPause); err != nil {
+				return result, err
+			}
+		default:
+			return result, err
+		}
+	}
+}
+
+func pause(ctx context.Context, duration time.Duration) error {
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return contract.Errorf(contract.ErrUnavailable, "stopped between two attempts: %w", ctx.Err())
+	}
+}
+
+func (c *Committer) apply(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
+	parsed, err := manifest.ParseJSON(params.Work)
+	if err != nil {
+		return contract.CommitResult{}, err
+	}
+	desired := manifest.Desired(parsed, params.Consumer, params.Generation)
+	stored, err := c.read(ctx, params)
+	if err != nil {
+		return contract.CommitResult{}, err
+	}
+	write, work, err := manifest.Decide(stored, desired, params.Force)
+	if err != nil {
+		return contract.CommitResult{}, err
+	}
+	switch write {
+	case manifest.WriteCreate:
+		if err := c.refuseForeign(ctx, params); err != nil {
+			return contract.CommitResult{}, err
+		}
+		err := c.Writer.Create(ctx, params.Source, work)
+		return contract.CommitResult{Outcome: contract.CommitCreated, Version: 1}, err
+	case manifest.WriteUpdate:
+		err := c.Writer.Update(ctx, params.Source, stored, work)
+		// The server raises the version by exactly one on an accepted compare-and-swap, and does not say so.
+		return contract.CommitResult{Outcome: contract.CommitUpdated, Version: stored.Version + 1}, err
+	case manifest.WriteNothing:
+		return contract.CommitResult{Outcome: contract.CommitUnchanged, Version: stored.Version}, nil
+	}
+	return contract.CommitResult{}, contract.Errorf(contract.ErrInternal, "write work %s: decision %d", params.Name, write)
+}
+
+// read gives nil for a work that does not exist.
+func (c *Committer) read(ctx context.Context, params contract.CommitParams) (*manifest.Stored, error) {
+	stored, err := c.Reader.Read(ctx, params.Source, params.Consumer, params.Name)
+	if errors.Is(err, maestro.ErrNotFound) {
+		return nil, nil
+	}
+	return stored, err
+}
+
+// refuseForeign stops a create beside another source's work of the same name: both would fight over the same objects.
+func (c *Committer) refuseForeign(ctx context.Context, params contract.CommitParams) error {
+	if params.Force {
+		return nil
+	}
+	others, err := c.Reader.Others(ctx, params.Source, params.Consumer, params.Name)
+	if err != nil || len(others) == 0 {
+		return err
+	}
+	owner := ""
+	if label := others[0].Work.Labels[contract.LabelOwner]; label != "" {
+		owner = fmt.Sprintf(" (%s=%s)", contract.LabelOwner, label)
+	}
+	return contract.Errorf(contract.ErrOwnershipConflict, "work %s on %s was written by another source than %q: bundle %s%s",
+		params.Name, params.Consumer, params.Source, others[0].ID, owner)
+}
+
+// remove asks for the deletion once: while one is under way it does not ask again.
+func (c *Committer) remove(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
+	stored, err := c.read(ctx, params)
+	switch {
+	case err != nil:
+		return contract.CommitResult{}, err
+	case stored == nil:
+		return contract.CommitResult{Outcome: contract.CommitAbsent}, nil
+	case stored.DeletedAt != nil:
+		return contract.CommitResult{Outcome: contract.CommitDeleting, Version: stored.Version}, nil
+	}
+	if generation := stored.Generation(); params.Generation > 0 && params.Generation < generation {
+		return contract.CommitResult{}, contract.Errorf(contract.ErrSuperseded,
+			"work %s on %s holds generation %d, this deletion is of generation %d", params.Name, params.Consumer, generation, params.Generation)
+	}
+	err = c.Writer.Delete(ctx, params.Source, stored)
+	return contract.CommitResult{Outcome: contract.CommitDeleting, Version: stored.Version}, err
+}

@@ -1,0 +1,251 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// Observer looks at works that are waited for.
+type Observer struct {
+	Reader Reader
+	// Now is the clock; time.Now in a worker.
+	Now func() time.Time
+}
+
+// memory passes from one look to the next as heartbeat details, which outlive the worker.
+type memory struct {
+	// Seen: the work existed at an earlier look.
+	Seen bool `json:"seen,omitempty"`
+	// RefusedVersion and RefusedSince: since when the cluster refuses this version for a reason that does not heal.
+	RefusedVersion int64     `json:"refusedVersion,omitempty"`
+	RefusedSince   time.Time `json:"refusedSince,omitzero"`
+	// Last is what a time-out shows when the last look itself fails.
+	Last *contract.ObserveResult `json:"last,omitempty"`
+}
+
+// Observe looks once. The end of a wait is its result; "not yet" is a retryable error that names what is missing and
+// says when to look again, so that Temporal parks the wait without a slot and without history. It only reads, so that
+// running it twice is harmless. The last look happens at the deadline and gives TimedOut with what was missing.
+func (o *Observer) Observe(ctx context.Context, params contract.ObserveParams) (contract.ObserveResult, error) {
+	var expression manifest.Expression
+	if !params.Deleted {
+		var err error
+		if expression, err = manifest.ParseExpression(params.Wait); err != nil {
+			return contract.ObserveResult{}, application(contract.Errorf(contract.ErrInvalidInput, "%w", err))
+		}
+	}
+	var remembered memory
+	if activity.HasHeartbeatDetails(ctx) {
+		if err := activity.GetHeartbeatDetails(ctx, &remembered); err != nil {
+			return contract.ObserveResult{}, application(contract.Errorf(contract.ErrInternal, "read what earlier looks saw: %w", err))
+		}
+	}
+	look := &look{params: params, expression: expression, now: o.Now(), memory: remembered}
+	stored, err := o.Reader.Read(ctx, params.Source, params.Consumer, params.Name)
+	result, missing := look.judge(stored, err)
+	if result != nil {
+		return *result, nil
+	}
+	if missing.Type != contract.ErrNotReady && !contract.Rules[missing.Type].Retryable {
+		return contract.ObserveResult{}, application(missing)
+	}
+	if !look.now.Before(params.Until) {
+		return look.timedOut(missing), nil
+	}
+	if look.changed {
+		activity.RecordHeartbeat(ctx, look.memory)
+	}
+	missing.Delay = max(missing.Delay, nextLook(activity.GetInfo(ctx).Attempt))
+	missing.Delay = min(missing.Delay, look.untilDecision())
+	return contract.ObserveResult{}, application(missing)
+}
+
+// nextLook doubles from [contract.PollFirst] to [contract.PollMax] and spreads by a fifth, so that waits which started
+// together do not stay together.
+func nextLook(attempt int32) time.Duration {
+	delay := contract.PollFirst
+	for range attempt - 1 {
+		if delay = delay * 2; delay >= contract.PollMax {
+			delay = contract.PollMax
+			break
+		}
+	}
+	return time.Duration(float64(delay) * (0.9 + 0.2*rand.Float64()))
+}
+
+// look is one look at a work.
+type look struct {
+	params     contract.ObserveParams
+	expression manifest.Expression
+	now        time.Time
+	memory     memory
+	// changed: memory has to be kept for the next look.
+	changed bool
+	// current is what this look saw, with the resources.
+	current *contract.ObserveResult
+}
+
+// untilDecision is the time to the deadline, or to the end of a refusal's grace period when that comes first.
+func (l *look) untilDecision() time.Duration {
+	decision := l.params.Until
+	if since := l.memory.RefusedSince; !since.IsZero() && since.Add(l.params.Grace).Before(decision) {
+		decision = since.Add(l.params.Grace)
+	}
+	return max(decision.Sub(l.now), 0) + time.Millisecond
+}
+
+// judge gives the end of the wait, or what is missing.
+func (l *look) judge(stored *manifest.Stored, err error) (*contract.ObserveResult, *contract.Error) {
+	switch {
+	case errors.Is(err, maestro.ErrNotFound):
+		return l.absent()
+	case err != nil:
+		return nil, &contract.Error{Type: contract.TypeOf(err), Message: err.Error(), Delay: delayOf(err), Cause: err}
+	}
+	if !l.memory.Seen {
+		l.memory.Seen, l.changed = true, true
+	}
+	if l.params.Deleted {
+		return l.deleting(stored)
+	}
+	if stored.DeletedAt != nil {
+		return l.failed(stored, contract.ErrUnderDeletion, fmt.Sprintf("the work is being deleted since %s", stored.DeletedAt.UTC().Format(time.RFC3339))), nil
+	}
+	if generation := stored.Generation(); l.params.Generation > 0 && generation > l.params.Generation {
+		return l.failed(stored, contract.ErrSuperseded, fmt.Sprintf("generation %d has replaced generation %d", generation, l.params.Generation)), nil
+	}
+	return l.evaluate(stored)
+}
+
+func (l *look) absent() (*contract.ObserveResult, *contract.Error) {
+	where := fmt.Sprintf("work %s on %s", l.params.Name, l.params.Consumer)
+	switch {
+	case l.params.Deleted:
+		return &contract.ObserveResult{Outcome: contract.ObserveGone, Status: contract.StatusDeleted, Message: where + " is gone"}, nil
+	case l.params.MustExist || l.memory.Seen:
+		result := l.last()
+		result.Outcome, result.Failure = contract.ObserveFailed, contract.ErrVanished
+		result.Message = where + " vanished" + l.lastWords()
+		return &result, nil
+	default:
+		return nil, contract.Errorf(contract.ErrNotReady, "%s was never found", where)
+	}
+}
+
+func (l *look) deleting(stored *manifest.Stored) (*contract.ObserveResult, *contract.Error) {
+	text := "deletion is not requested"
+	if stored.DeletedAt != nil {
+		text = fmt.Sprintf("deleting since %s, the cluster has not confirmed it", stored.DeletedAt.UTC().Format(time.RFC3339))
+		if option := stored.Work.Spec.DeleteOption; option != nil && option.PropagationPolicy != "" {
+			text += fmt.Sprintf(", policy %s", option.PropagationPolicy)
+		}
+	}
+	l.remember(l.snapshot(stored, manifest.Evaluate(stored.Status, stored.Version, l.expression), text))
+	return nil, contract.Errorf(contract.ErrNotReady, "%s", text)
+}
+
+// wanted is the version that a condition must belong to: the one that was written, or for a wait that wrote nothing the
+// one that is stored now.
+func (l *look) wanted(stored *manifest.Stored) int64 {
+	if l.params.Version > 0 {
+		return l.params.Version
+	}
+	return stored.Version
+}
+
+func (l *look) evaluate(stored *manifest.Stored) (*contract.ObserveResult, *contract.Error) {
+	version := l.wanted(stored)
+	evaluation := manifest.Evaluate(stored.Status, version, l.expression)
+	if evaluation.Met {
+		result := l.snapshot(stored, evaluation, fmt.Sprintf("%s holds for version %d", l.params.Wait, version))
+		result.Outcome = contract.ObserveMet
+		return &result, nil
+	}
+	if failed := l.refused(stored, version, evaluation); failed != nil {
+		return failed, nil
+	}
+	l.remember(l.snapshot(stored, evaluation, evaluation.Missing))
+	return nil, contract.Errorf(contract.ErrNotReady, "%s", evaluation.Missing)
+}
+
+// refused fails the wait when the cluster has refused the version for the whole grace period for a reason that does
+// not heal. The first Applied=False is not the last word: a CRD and its object in one work need a second pass.
+func (l *look) refused(stored *manifest.Stored, version int64, evaluation manifest.Evaluation) *contract.ObserveResult {
+	if evaluation.Refused == "" || evaluation.Heals {
+		if l.memory.RefusedVersion != 0 {
+			l.memory.RefusedVersion, l.memory.RefusedSince, l.changed = 0, time.Time{}, true
+		}
+		return nil
+	}
+	if l.memory.RefusedVersion != version {
+		l.memory.RefusedVersion, l.memory.RefusedSince, l.changed = version, l.now, true
+		return nil
+	}
+	if l.now.Sub(l.memory.RefusedSince) < l.params.Grace {
+		return nil
+	}
+	result := l.snapshot(stored, evaluation, evaluation.Refused)
+	result.Outcome, result.Failure = contract.ObserveFailed, contract.ErrApplyFailed
+	return &result
+}
+
+func (l *look) failed(stored *manifest.Stored, failure contract.ErrorType, message string) *contract.ObserveResult {
+	result := l.snapshot(stored, manifest.Evaluate(stored.Status, l.wanted(stored), l.expression), message)
+	result.Outcome, result.Failure = contract.ObserveFailed, failure
+	return &result
+}
+
+func (l *look) snapshot(stored *manifest.Stored, evaluation manifest.Evaluation, message string) contract.ObserveResult {
+	return contract.ObserveResult{
+		Message: message, Status: evaluation.Overall, Version: stored.Version,
+		ObservedVersion: stored.Status.ObservedVersion, Conditions: stored.Status.Conditions, Resources: evaluation.Resources,
+	}
+}
+
+// remember keeps what was seen when it differs from the last time, without the resources: heartbeats stay small.
+func (l *look) remember(seen contract.ObserveResult) {
+	whole := seen
+	l.current = &whole
+	seen.Resources = nil
+	if l.memory.Last == nil || l.memory.Last.Message != seen.Message || l.memory.Last.Version != seen.Version {
+		l.memory.Last, l.changed = &seen, true
+	}
+}
+
+// last is what was seen last, by this look or an earlier one.
+func (l *look) last() contract.ObserveResult {
+	switch {
+	case l.current != nil:
+		return *l.current
+	case l.memory.Last != nil:
+		return *l.memory.Last
+	default:
+		return contract.ObserveResult{Status: contract.StatusInProgress}
+	}
+}
+
+func (l *look) lastWords() string {
+	if l.memory.Last == nil || l.memory.Last.Message == "" {
+		return ""
+	}
+	return "; last seen: " + l.memory.Last.Message
+}
+
+func (l *look) timedOut(missing *contract.Error) contract.ObserveResult {
+	result := l.last()
+	result.Outcome, result.Failure = contract.ObserveTimedOut, contract.ErrWaitTimeout
+	result.Message = fmt.Sprintf("not met by %s: %s", l.params.Until.UTC().Format(time.RFC3339), missing.Message)
+	if missing.Type != contract.ErrNotReady {
+		result.Message += l.lastWords()
+	}
+	return result
+}

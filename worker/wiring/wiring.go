@@ -1,0 +1,99 @@
+// Package wiring constructs a worker: the Maestro client, the activities, the workflow, and the Temporal worker that
+// serves them. It is the only place where they meet; the binary and the tests use it alike.
+package wiring
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/activities"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/operation"
+)
+
+// Config of a worker.
+type Config struct {
+	// TaskQueue defaults to [contract.DefaultTaskQueue].
+	TaskQueue string
+	// Namespace of the Temporal client, for the registration of search attributes.
+	Namespace string
+	Maestro   maestro.Config
+	// ResultsDir is where Report writes results files; empty = nowhere.
+	ResultsDir string
+	// Activities that run at once, default 200. Most of them wait for one of the request slots to Maestro.
+	Activities int
+	// StopTimeout is how long activities may go on after a stop was asked for, default 30 s.
+	StopTimeout time.Duration
+}
+
+const (
+	defaultActivities  = 200
+	defaultStopTimeout = 30 * time.Second
+)
+
+// Worker serves operations until it is stopped.
+type Worker struct {
+	temporal worker.Worker
+	maestro  *maestro.Client
+}
+
+// New makes a worker on a connection that the caller keeps and closes. The search attributes of operations are
+// registered when they are missing; where that is not allowed and they are missing it is an error, because a workflow
+// that writes an unknown search attribute never gets on.
+func New(ctx context.Context, temporal client.Client, config Config) (*Worker, error) {
+	if config.TaskQueue == "" {
+		config.TaskQueue = contract.DefaultTaskQueue
+	}
+	if config.Activities == 0 {
+		config.Activities = defaultActivities
+	}
+	if config.StopTimeout == 0 {
+		config.StopTimeout = defaultStopTimeout
+	}
+	if err := ensureSearchAttributes(ctx, temporal.OperatorService(), config.Namespace); err != nil {
+		return nil, err
+	}
+	server, err := maestro.New(config.Maestro)
+	if err != nil {
+		return nil, err
+	}
+	w := worker.New(temporal, config.TaskQueue, worker.Options{
+		MaxConcurrentActivityExecutionSize: config.Activities,
+		WorkerStopTimeout:                  config.StopTimeout,
+	})
+	register(w, server, config.ResultsDir)
+	return &Worker{temporal: w, maestro: server}, nil
+}
+
+// Start begins to poll and returns.
+func (w *Worker) Start() error {
+	if err := w.temporal.Start(); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	return nil
+}
+
+// Stop waits for the activities under way, up to the stop timeout, and closes the connections to Maestro.
+func (w *Worker) Stop() error {
+	w.temporal.Stop()
+	return w.maestro.Close()
+}
+
+func register(registry worker.Registry, server *maestro.Client, resultsDir string) {
+	registry.RegisterWorkflowWithOptions(operation.ManifestWorkOperation, workflow.RegisterOptions{Name: contract.WorkflowOperation})
+	name := func(name string) activity.RegisterOptions { return activity.RegisterOptions{Name: name} }
+	committer := &activities.Committer{Reader: server, Writer: server}
+	observer := &activities.Observer{Reader: server, Now: time.Now}
+	reporter := &activities.Reporter{Dir: resultsDir}
+	registry.RegisterActivityWithOptions(activities.Build, name(contract.ActivityBuild))
+	registry.RegisterActivityWithOptions(committer.Commit, name(contract.ActivityCommit))
+	registry.RegisterActivityWithOptions(observer.Observe, name(contract.ActivityObserve))
+	registry.RegisterActivityWithOptions(reporter.Report, name(contract.ActivityReport))
+}

@@ -1,0 +1,14 @@
+// Package operation is the workflow of one ManifestWork operation: build, apply, wait, report.
+//
+// Guarantees: one operation per work at a time (the workflow ID, see [contract.OperationID]); every request that was
+// accepted has one outcome; the deadline is absolute from the start of the run and no restart moves it; a parked wait
+// holds no worker slot and its history does not grow with time.
+//
+// One run works for one request. A newer request ends the run by continue-as-new with the newer request as its input,
+// after a write that is under way has ended, so that two requests never write at the same time. A caller sees from the
+// closing event whether the next run is still its own; package starter does that.
+//
+// Non-guarantees: a cancel after the write does not undo it; the result says which version stays.
+//
+// Start reading at [ManifestWorkOperation]. The numbers of the activities' patience are in options.go.
+package operation

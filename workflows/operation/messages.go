@@ -1,0 +1,90 @@
+package operation
+
+import (
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// handleMessages registers the query and the update before anything can yield.
+func (op *operation) handleMessages(ctx workflow.Context) error {
+	if err := workflow.SetQueryHandler(ctx, contract.QueryStatus, func() (contract.StatusResult, error) {
+		return op.result, nil
+	}); err != nil {
+		return fmt.Errorf("register query %s: %w", contract.QueryStatus, err)
+	}
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateSubmit, op.submit,
+		workflow.UpdateHandlerOptions{Validator: op.refuse}); err != nil {
+		return fmt.Errorf("register update %s: %w", contract.UpdateSubmit, err)
+	}
+	return nil
+}
+
+// latest is the request that an offered one is compared with.
+func (op *operation) latest() contract.Request {
+	if op.next != nil {
+		return *op.next
+	}
+	return op.request
+}
+
+// refuse is the validator of submit: what it refuses leaves no trace in the history.
+func (op *operation) refuse(ctx workflow.Context, offered contract.Request) error {
+	if err := offered.Check(); err != nil {
+		return contract.Errorf(contract.ErrInvalidInput, "%w", err).Application()
+	}
+	if id := workflow.GetInfo(ctx).WorkflowExecution.ID; offered.WorkflowID() != id {
+		return contract.Errorf(contract.ErrInvalidInput, "this request belongs to workflow %s, not to %s", offered.WorkflowID(), id).Application()
+	}
+	generation, err := offered.EffectiveGeneration()
+	if err != nil {
+		return contract.Errorf(contract.ErrInvalidInput, "%w", err).Application()
+	}
+	switch contract.Compare(op.latest(), offered) {
+	case contract.StandingOlder:
+		return contract.Errorf(contract.ErrSuperseded, "a newer generation than %d is being applied", generation).Application()
+	case contract.StandingConflict:
+		return contract.Errorf(contract.ErrGenerationConflict, "generation %d is being applied with other content", generation).Application()
+	case contract.StandingAttach, contract.StandingNewer:
+		return nil
+	}
+	return nil
+}
+
+// submit takes a request that the validator let pass. A newer one stops the step under way.
+func (op *operation) submit(ctx workflow.Context, offered contract.Request) (contract.Submitted, error) {
+	submitted := contract.Submitted{RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID}
+	if contract.Compare(op.latest(), offered) == contract.StandingAttach {
+		submitted.Attached = op.next == nil
+		return submitted, nil
+	}
+	op.next = &offered
+	op.stop()
+	return submitted, nil
+}
+
+// enter a phase: for the query, the search attributes and the UI.
+func (op *operation) enter(ctx workflow.Context, phase contract.Phase, doing string) {
+	op.result.Timestamp = workflow.Now(ctx)
+	op.result.Message = doing
+	op.show(ctx, phase, doing)
+}
+
+func (op *operation) show(ctx workflow.Context, phase contract.Phase, text string) {
+	attributes := []temporal.SearchAttributeUpdate{contract.SearchPhase.ValueSet(string(phase))}
+	if phase == contract.PhaseBuilding {
+		attributes = append(attributes,
+			contract.SearchConsumer.ValueSet(op.request.Consumer),
+			contract.SearchWork.ValueSet(op.result.ManifestWorkName),
+			contract.SearchGeneration.ValueSet(op.result.Generation))
+	}
+	if err := workflow.UpsertTypedSearchAttributes(ctx, attributes...); err != nil {
+		workflow.GetLogger(ctx).Warn("search attributes not written", "error", err)
+	}
+	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** %s `%s` on `%s`\n\n%s",
+		phase, op.request.EffectiveAction(), op.result.ManifestWorkName, op.request.Consumer, strings.ReplaceAll(text, "\n", "\n\n")))
+}

@@ -1,0 +1,140 @@
+package operation
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// operation is one run's state.
+type operation struct {
+	request   contract.Request
+	durations contract.Durations
+	// until is the absolute deadline of this run.
+	until time.Time
+	// result is what the query answers.
+	result contract.StatusResult
+	// next is a newer request that this run makes room for.
+	next *contract.Request
+	// stop cancels the step under way when next has come.
+	stop func()
+}
+
+// ManifestWorkOperation does what one request says and returns its StatusResult. It closes as failed when the
+// operation failed, with the StatusResult in the failure's details, and as cancelled when it was cancelled.
+func ManifestWorkOperation(ctx workflow.Context, request contract.Request) (contract.StatusResult, error) {
+	op := start(ctx, request)
+	if err := op.handleMessages(ctx); err != nil {
+		return op.result, err
+	}
+	return op.run(ctx)
+}
+
+func start(ctx workflow.Context, request contract.Request) *operation {
+	info := workflow.GetInfo(ctx)
+	// A bad duration falls back to the default here and is refused by name in the build step.
+	durations, _ := request.ParseDurations()
+	generation, _ := request.EffectiveGeneration()
+	started := info.WorkflowStartTime
+	return &operation{
+		request:   request,
+		durations: durations,
+		until:     started.Add(durations.Timeout),
+		stop:      func() {},
+		result: contract.StatusResult{
+			ManifestWorkName: request.WorkName(),
+			Consumer:         request.Consumer,
+			Status:           contract.StatusInProgress,
+			Reason:           contract.ReasonRunning,
+			Timestamp:        started,
+			Resources:        []contract.ResourceStatus{},
+			Generation:       generation,
+			WorkflowID:       info.WorkflowExecution.ID,
+			RunID:            info.WorkflowExecution.RunID,
+			StartedAt:        &started,
+			RequestDigest:    request.Digest(),
+		},
+	}
+}
+
+func (op *operation) run(ctx workflow.Context) (contract.StatusResult, error) {
+	steps, stop := workflow.WithCancel(ctx)
+	op.stop = stop
+	built, err := op.build(steps)
+	if err != nil {
+		return op.finish(ctx, err)
+	}
+	committed, err := op.apply(steps, built)
+	if err != nil {
+		return op.finish(ctx, err)
+	}
+	return op.finish(ctx, op.wait(steps, committed))
+}
+
+func (op *operation) build(ctx workflow.Context) (contract.BuildResult, error) {
+	op.enter(ctx, contract.PhaseBuilding, "checking the request")
+	ctx = workflow.WithActivityOptions(ctx, buildOptions(op.target()))
+	var built contract.BuildResult
+	err := workflow.ExecuteActivity(ctx, contract.ActivityBuild, contract.BuildParams{Request: op.request}).Get(ctx, &built)
+	op.result.Warnings = built.Warnings
+	return built, err
+}
+
+// apply brings the stored work to what the request says. A wait has nothing to write.
+func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (contract.CommitResult, error) {
+	var committed contract.CommitResult
+	action := op.request.EffectiveAction()
+	if action == contract.ActionWait {
+		return committed, nil
+	}
+	op.enter(ctx, contract.PhaseApplying, "writing to Maestro")
+	patience := min(op.durations.Patience, op.remaining(ctx))
+	ctx = workflow.WithActivityOptions(ctx, commitOptions(op.target(), patience))
+	err := workflow.ExecuteActivity(ctx, contract.ActivityCommit, contract.CommitParams{
+		Action: action, Source: op.request.Source, Consumer: op.request.Consumer, Name: built.Name,
+		Work: op.request.Work, Generation: built.Generation, Force: op.request.Force,
+	}).Get(ctx, &committed)
+	if err != nil {
+		return committed, patienceLost(err, patience)
+	}
+	op.result.Version, op.result.Attempts = committed.Version, committed.Attempt
+	op.settle(committed)
+	return committed, nil
+}
+
+// wait parks until the condition is met or can no longer be. It is one activity that Temporal retries: a look that
+// finds the work not ready costs no history.
+func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult) error {
+	if op.request.Wait == "" || committed.Outcome == contract.CommitAbsent {
+		return nil
+	}
+	deleting := op.request.EffectiveAction() == contract.ActionDelete
+	condition := op.request.Wait
+	if deleting {
+		condition = "Deleted"
+	}
+	op.enter(ctx, contract.PhaseWaiting, "waiting for "+condition+" until "+op.until.UTC().Format(time.RFC3339))
+	ctx = workflow.WithActivityOptions(ctx, observeOptions(op.target(), op.remaining(ctx)))
+	var observed contract.ObserveResult
+	err := workflow.ExecuteActivity(ctx, contract.ActivityObserve, contract.ObserveParams{
+		Source: op.request.Source, Consumer: op.request.Consumer, Name: op.result.ManifestWorkName,
+		Version: committed.Version, Generation: op.result.Generation,
+		Wait: condition, Deleted: deleting, MustExist: op.request.EffectiveAction() == contract.ActionApply,
+		Grace: op.durations.Grace, Until: op.until,
+	}).Get(ctx, &observed)
+	if err != nil {
+		return deadlineLost(err, op.until)
+	}
+	return op.seen(observed)
+}
+
+// remaining time until the deadline, at least a second, so that a late start still makes one attempt.
+func (op *operation) remaining(ctx workflow.Context) time.Duration {
+	return max(op.until.Sub(workflow.Now(ctx)), time.Second)
+}
+
+func (op *operation) target() string {
+	return op.result.ManifestWorkName + " on " + op.request.Consumer
+}

@@ -1,0 +1,65 @@
+package operation
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// The activities' options, all in one place:
+//
+//	activity  StartToClose  ScheduleToClose               backoff        cancel
+//	Build     10 s          1 min                         1 s → 10 s     at once
+//	Commit    40 s          request's patience            0.5 s → 15 s   waits for the attempt under way
+//	Observe   15 s          until the deadline + 30 s     see activity   at once
+//	Report    10 s          1 min                         1 s → 10 s     never
+//
+// StartToClose bounds one attempt and so the delay after a worker was killed in it; ScheduleToClose is the patience.
+// Errors say themselves whether they are retryable ([contract.Rules]), and Observe says itself when to look again.
+
+func buildOptions(work string) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    10 * time.Second,
+		ScheduleToCloseTimeout: time.Minute,
+		RetryPolicy:            backoff(time.Second, 10*time.Second),
+		Summary:                "check " + work,
+	}
+}
+
+func commitOptions(work string, patience time.Duration) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    40 * time.Second,
+		ScheduleToCloseTimeout: patience,
+		RetryPolicy:            backoff(500*time.Millisecond, 15*time.Second),
+		WaitForCancellation:    true,
+		Summary:                "write " + work,
+	}
+}
+
+// lateLook is how long after the deadline the last look may still end.
+const lateLook = 30 * time.Second
+
+func observeOptions(work string, remaining time.Duration) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    15 * time.Second,
+		ScheduleToCloseTimeout: max(remaining, 0) + lateLook,
+		RetryPolicy:            backoff(time.Second, contract.PollMax),
+		Summary:                "wait for " + work,
+	}
+}
+
+func reportOptions() workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    10 * time.Second,
+		ScheduleToCloseTimeout: time.Minute,
+		RetryPolicy:            backoff(time.Second, 10*time.Second),
+		Summary:                "report the outcome",
+	}
+}
+
+func backoff(first, longest time.Duration) *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{InitialInterval: first, BackoffCoefficient: 2, MaximumInterval: longest}
+}

@@ -1,0 +1,198 @@
+package operation
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// settle notes what the write found, the outcome of an operation that does not wait.
+func (op *operation) settle(committed contract.CommitResult) {
+	switch committed.Outcome {
+	case contract.CommitCreated, contract.CommitUpdated:
+		op.result.Reason = contract.ReasonPublished
+		op.result.Message = fmt.Sprintf("version %d is published; nothing is known about the cluster yet", committed.Version)
+	case contract.CommitUnchanged:
+		op.result.Reason = contract.ReasonUnchanged
+		op.result.Message = fmt.Sprintf("version %d already is as wanted, nothing was published", committed.Version)
+	case contract.CommitDeleting:
+		op.result.Reason = contract.ReasonDeletionRequested
+		op.result.Message = "deletion is requested; the work is gone when the cluster has confirmed it"
+	case contract.CommitAbsent:
+		op.result.Status = contract.StatusDeleted
+		op.result.Reason = contract.ReasonDeleted
+		op.result.Message = "there was no such work"
+	}
+}
+
+// seen takes over what a wait saw, and its failure.
+func (op *operation) seen(observed contract.ObserveResult) error {
+	op.result.Status = observed.Status
+	op.result.ObservedVersion = observed.ObservedVersion
+	op.result.Conditions = observed.Conditions
+	if observed.Version > 0 && op.result.Version == 0 {
+		op.result.Version = observed.Version
+	}
+	if observed.Resources != nil {
+		op.result.Resources = observed.Resources
+	}
+	switch observed.Outcome {
+	case contract.ObserveMet:
+		op.result.Reason, op.result.Message = contract.ReasonConditionMet, observed.Message
+		return nil
+	case contract.ObserveGone:
+		op.result.Status, op.result.Reason, op.result.Message = contract.StatusDeleted, contract.ReasonDeleted, observed.Message
+		return nil
+	case contract.ObserveFailed, contract.ObserveTimedOut:
+		return &contract.Error{Type: observed.Failure, Message: observed.Message}
+	}
+	return contract.Errorf(contract.ErrInternal, "wait ended with outcome %q", observed.Outcome)
+}
+
+// finish decides the outcome, reports it on every path, and closes the run.
+func (op *operation) finish(ctx workflow.Context, failure error) (contract.StatusResult, error) {
+	now := workflow.Now(ctx)
+	op.result.Timestamp, op.result.FinishedAt = now, &now
+	switch {
+	case op.next != nil:
+		op.fail(contract.Errorf(contract.ErrSuperseded, "a newer request has taken over%s", op.stays()))
+	case temporal.IsCanceledError(failure):
+		op.fail(contract.Errorf(contract.ErrCancelled, "cancelled while %s%s", op.result.Message, op.stays()))
+	case failure != nil:
+		op.fail(typed(failure))
+	}
+	op.report(ctx)
+	op.show(ctx, op.phase(), op.result.Message)
+	return op.close(ctx)
+}
+
+// stays says what an operation leaves behind that ends before its wait does.
+func (op *operation) stays() string {
+	if op.result.Version == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; version %d stays stored", op.result.Version)
+}
+
+func (op *operation) fail(failure *contract.Error) {
+	op.result.Reason, op.result.Message = string(failure.Type), failure.Message
+	switch failure.Type {
+	case contract.ErrSuperseded:
+		op.result.Status = contract.StatusSuperseded
+	case contract.ErrCancelled:
+		op.result.Status = contract.StatusCancelled
+	case contract.ErrWaitTimeout:
+		op.result.Status = contract.StatusTimedOut
+	case contract.ErrVanished:
+		op.result.Status = contract.StatusNotFound
+	default:
+		op.result.Status = contract.StatusFailed
+	}
+}
+
+func (op *operation) phase() contract.Phase {
+	switch op.result.Status {
+	case contract.StatusFailed, contract.StatusNotFound:
+		return contract.PhaseFailed
+	case contract.StatusTimedOut:
+		return contract.PhaseTimedOut
+	case contract.StatusCancelled:
+		return contract.PhaseCancelled
+	case contract.StatusSuperseded:
+		return contract.PhaseSuperseded
+	case contract.StatusDeleted:
+		return contract.PhaseDeleted
+	default:
+		return contract.PhaseSucceeded
+	}
+}
+
+// report delivers the outcome. A report that fails does not change the outcome, it is said beside it.
+func (op *operation) report(ctx workflow.Context) {
+	if op.request.Report == nil {
+		return
+	}
+	ctx, done := workflow.NewDisconnectedContext(ctx)
+	defer done()
+	op.show(ctx, contract.PhaseReporting, op.result.Message)
+	ctx = workflow.WithActivityOptions(ctx, reportOptions())
+	params := contract.ReportParams{Report: *op.request.Report, Result: op.result}
+	if err := workflow.ExecuteActivity(ctx, contract.ActivityReport, params).Get(ctx, nil); err != nil {
+		op.result.Warnings = append(op.result.Warnings, "report: "+typed(err).Message)
+	}
+}
+
+// close ends the run. A newer request that came while the outcome was being reported still takes over.
+func (op *operation) close(ctx workflow.Context) (contract.StatusResult, error) {
+	if op.next != nil {
+		// The handlers have nothing to wait for, they are done at the next yield at the latest.
+		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil && !temporal.IsCanceledError(err) {
+			return op.result, err
+		}
+		return op.result, workflow.NewContinueAsNewError(ctx, contract.WorkflowOperation, *op.next)
+	}
+	if op.result.Succeeded() {
+		return op.result, nil
+	}
+	if op.result.Reason == string(contract.ErrCancelled) {
+		return op.result, temporal.NewCanceledError(op.result)
+	}
+	failure := contract.Error{Type: contract.ErrorType(op.result.Reason), Message: op.result.Message}
+	return op.result, failure.Final(op.result)
+}
+
+// typed gives a failure its type and, without Temporal's wrapping, its text.
+func typed(err error) *contract.Error {
+	var failure *contract.Error
+	if errors.As(err, &failure) {
+		return failure
+	}
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) {
+		return &contract.Error{Type: contract.TypeOf(err), Message: application.Message(), Cause: err}
+	}
+	return contract.Errorf(contract.ErrInternal, "%w", err)
+}
+
+// patienceLost is the failure of a write: what Maestro said last, and for how long it was tried when that was not final.
+func patienceLost(err error, patience time.Duration) error {
+	if temporal.IsCanceledError(err) {
+		return err
+	}
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) {
+		failure := typed(err)
+		if contract.Rules[failure.Type].Retryable {
+			return contract.Errorf(failure.Type, "gave up after %s: %s", patience, failure.Message)
+		}
+		return failure
+	}
+	var timeout *temporal.TimeoutError
+	if errors.As(err, &timeout) {
+		return contract.Errorf(contract.ErrUnavailable, "gave up after %s: the write was never finished", patience)
+	}
+	return err
+}
+
+// deadlineLost is for a wait whose last look did not end, because no worker ran or Maestro hung: it is timed out all
+// the same. A failure that is final stays what it is.
+func deadlineLost(err error, until time.Time) error {
+	if temporal.IsCanceledError(err) {
+		return err
+	}
+	text := "no worker looked"
+	var application *temporal.ApplicationError
+	if errors.As(err, &application) {
+		failure := typed(err)
+		if !contract.Rules[failure.Type].Retryable {
+			return failure
+		}
+		text = failure.Message
+	}
+	return contract.Errorf(contract.ErrWaitTimeout, "not met by %s: %s", until.UTC().Format(time.RFC3339), text)
+}
