@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/openshift-online/maestro/pkg/api/openapi"
 )
 
 // operationIDHeader names the request in the server's errors; the server makes one up when it is missing.
@@ -71,7 +72,7 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) serveBundles(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
-		writeWrongMethod(w)
+		writeNotFound(w, r)
 		return
 	}
 	page, failure := s.listBundles(r.URL.Query())
@@ -90,7 +91,7 @@ func (s *Server) serveBundle(w http.ResponseWriter, r *http.Request, id string) 
 		s.store.markDeleting(id)
 		writeBytes(w, http.StatusNoContent, nil)
 	default:
-		writeWrongMethod(w)
+		writeNotFound(w, r)
 	}
 }
 
@@ -132,29 +133,21 @@ func (s *Server) serveConsumers(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPost:
 		s.postConsumer(w, r)
 	default:
-		writeWrongMethod(w)
+		writeNotFound(w, r)
 	}
 }
 
 func (s *Server) postConsumer(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		ID     *string           `json:"id"`
-		Name   *string           `json:"name"`
-		Labels map[string]string `json:"labels"`
-	}
+	var body openapi.Consumer
 	if failure := readBody(r, &body); failure != nil {
 		writeError(w, r, failure)
 		return
 	}
-	if body.ID != nil && *body.ID != "" {
+	if body.GetId() != "" {
 		writeError(w, r, failf(codeValidation, "id must be empty"))
 		return
 	}
-	name := ""
-	if body.Name != nil {
-		name = *body.Name
-	}
-	created, failure := s.store.createConsumer(name, body.Labels)
+	created, failure := s.store.createConsumer(body.GetName(), body.GetLabels())
 	writeConsumer(w, r, http.StatusCreated, created, failure)
 }
 
@@ -164,14 +157,12 @@ func (s *Server) serveConsumer(w http.ResponseWriter, r *http.Request, id string
 		found, failure := s.store.consumer(id)
 		writeConsumer(w, r, http.StatusOK, found, failure)
 	case http.MethodPatch:
-		var body struct {
-			Labels map[string]string `json:"labels"`
-		}
+		var body openapi.ConsumerPatchRequest
 		if failure := readBody(r, &body); failure != nil {
 			writeError(w, r, failure)
 			return
 		}
-		changed, failure := s.store.relabelConsumer(id, body.Labels)
+		changed, failure := s.store.relabelConsumer(id, body.GetLabels())
 		writeConsumer(w, r, http.StatusOK, changed, failure)
 	case http.MethodDelete:
 		if failure := s.store.deleteConsumer(id); failure != nil {
@@ -180,7 +171,7 @@ func (s *Server) serveConsumer(w http.ResponseWriter, r *http.Request, id string
 		}
 		writeBytes(w, http.StatusNoContent, nil)
 	default:
-		writeWrongMethod(w)
+		writeNotFound(w, r)
 	}
 }
 
@@ -230,15 +221,20 @@ func writeError(w http.ResponseWriter, r *http.Request, failure *serviceError) {
 	writeJSON(w, failure.code.httpStatus(), failure.body(r.Header.Get(operationIDHeader)))
 }
 
-// writeNotFound answers for a path that is not part of the API, in a form of its own.
+// writeNotFound answers for a path or a method that is not part of the API, in a form of its own.
 func writeNotFound(w http.ResponseWriter, r *http.Request) {
-	writeJSON(w, http.StatusNotFound, struct {
+	data, err := json.Marshal(struct {
 		Type   string `json:"type"`
 		ID     string `json:"id"`
 		Href   string `json:"href"`
 		Code   string `json:"code"`
 		Reason string `json:"reason"`
 	}{"Error", "404", basePath + "/errors/404", "maestro-404", "The requested resource '" + r.URL.Path + "' doesn't exist"})
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = w.Write(data) // the client is gone: nobody to tell
 }
-
-func writeWrongMethod(w http.ResponseWriter) { w.WriteHeader(http.StatusMethodNotAllowed) }

@@ -45,18 +45,18 @@ func parseListArgs(query url.Values) listArgs {
 
 // listing is one table with what a list needs to know about its rows.
 type listing[R any] struct {
-	kind, table string
-	columns     func(R) columns
-	present     func(R) ([]byte, error)
+	kind, table, model string
+	columns            func(R) columns
+	present            func(R) ([]byte, error)
 }
 
 func (s *Server) listBundles(query url.Values) ([]byte, *serviceError) {
-	l := listing[*row]{"ResourceBundleList", "resources", (*row).columns, s.presentInList}
+	l := listing[*row]{"ResourceBundleList", "resources", "Resource", (*row).columns, s.presentInList}
 	return l.list(s.store.all(), query)
 }
 
 func (s *Server) listConsumers(query url.Values) ([]byte, *serviceError) {
-	l := listing[*consumer]{"ConsumerList", "consumers", (*consumer).columns, (*consumer).present}
+	l := listing[*consumer]{"ConsumerList", "consumers", "Consumer", (*consumer).columns, (*consumer).present}
 	return l.list(s.store.allConsumers(), query)
 }
 
@@ -105,7 +105,7 @@ func (l listing[R]) search(rows []R, text string) ([]R, *serviceError) {
 		return rows, nil
 	}
 	var none R
-	matches, failure := parseSearch(text, l.table, l.columns(none))
+	matches, failure := parseSearch(text, table{l.table, l.model, l.columns(none)})
 	if failure != nil {
 		return nil, failure
 	}
@@ -147,10 +147,14 @@ func (l listing[R]) order(orderBy []string) (func(a, b R) bool, *serviceError) {
 		if len(words) > 2 || (direction != "asc" && direction != "desc") {
 			return nil, failf(codeBadRequest, "bad order value '%s'", arg)
 		}
-		if _, ok := l.columns(none)(words[0]); !ok {
-			return nil, failf(codeGeneral, "Unable to list resources: %s", missingColumn("", words[0], true))
+		if words[0] == "" {
+			return nil, failf(codeGeneral, `Unable to list resources: ERROR: syntax error at or near "asc" (SQLSTATE 42601)`)
 		}
-		keys = append(keys, key{words[0], direction == "desc"})
+		column := strings.ToLower(words[0])
+		if _, ok := l.columns(none)(column); !ok {
+			return nil, failf(codeGeneral, "Unable to list resources: %s", missingColumn("", column, true))
+		}
+		keys = append(keys, key{column, direction == "desc"})
 	}
 	return func(a, b R) bool {
 		for _, k := range keys {
@@ -211,10 +215,7 @@ func (r *row) columns() columns {
 		case "updated_at":
 			return r.updatedAt, true
 		case "deleted_at":
-			if !r.deleting() {
-				return nil, true
-			}
-			return r.deletedAt, true
+			return deletedAtOrNull(r.deletedAt), true
 		case "payload":
 			return map[string]any(r.payload), true
 		case "status":
@@ -223,6 +224,13 @@ func (r *row) columns() columns {
 			return nil, false
 		}
 	}
+}
+
+func deletedAtOrNull(at time.Time) any {
+	if at.IsZero() {
+		return nil
+	}
+	return at
 }
 
 func (c *consumer) columns() columns {

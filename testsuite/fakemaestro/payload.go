@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/big"
+	"strings"
 
 	ce "github.com/cloudevents/sdk-go/v2"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
@@ -71,8 +73,49 @@ func (m jsonMap) stored() (jsonMap, *serviceError) {
 	if bytes.Contains(data, []byte(`\u0000`)) {
 		return nil, failf(codeGeneral, "%s", unsupportedEscape)
 	}
-	return decodeNumbers(data)
+	decoded, failure := decodeNumbers(data)
+	if failure != nil {
+		return nil, failure
+	}
+	return asNumeric(map[string]any(decoded)).(map[string]any), nil
 }
+
+// asNumeric writes numbers as the database does: without exponent and without a sign on zero.
+func asNumeric(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, entry := range v {
+			v[key] = asNumeric(entry)
+		}
+	case []any:
+		for i, entry := range v {
+			v[i] = asNumeric(entry)
+		}
+	case json.Number:
+		return plainNumber(v)
+	}
+	return value
+}
+
+func plainNumber(n json.Number) json.Number {
+	if n == "-0" {
+		return "0"
+	}
+	if !strings.ContainsAny(n.String(), "eE") {
+		return n
+	}
+	rational, ok := new(big.Rat).SetString(n.String())
+	if !ok {
+		return n
+	}
+	if rational.IsInt() {
+		return json.Number(rational.Num().String())
+	}
+	return json.Number(strings.TrimRight(rational.FloatString(smallestExponent), "0"))
+}
+
+// smallestExponent is the number of digits behind the point that the smallest float64 needs to be told from zero.
+const smallestExponent = 345
 
 func decodeNumbers(data []byte) (jsonMap, *serviceError) {
 	decoder := json.NewDecoder(bytes.NewReader(data))

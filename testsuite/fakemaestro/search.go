@@ -31,20 +31,23 @@ type columns func(name string) (value any, ok bool)
 
 // parseSearch understands both grammars of the server: the plain one, and the one for JSON paths, which is chosen by
 // the mere presence of ->> or @> in the text and has other operators and other errors.
-func parseSearch(text, table string, known columns) (condition, *serviceError) {
+func parseSearch(text string, in table) (condition, *serviceError) {
 	jsonPaths := strings.Contains(text, "->>") || strings.Contains(text, "@>")
-	p := &searchParser{tokens: lex(text), end: len(text), jsonPaths: jsonPaths, table: table, known: known}
+	p := &searchParser{tokens: plainLexer.lex(text), jsonPaths: jsonPaths, table: in}
+	if jsonPaths {
+		p.tokens = pathLexer.lex(text)
+	}
 	found, err := p.or()
 	if err == nil && p.peek().kind != tokenEnd {
 		err = p.unexpected()
 	}
 	switch {
-	case p.failure != nil:
-		return nil, p.failure
 	case err != nil && jsonPaths:
 		return nil, failf(codeBadRequest, "failed to parse the search query: %v", err)
 	case err != nil:
 		return nil, failf(codeBadRequest, "Failed to parse search query: %s", text)
+	case p.failure != nil:
+		return nil, p.failure
 	}
 	return found, nil
 }
@@ -54,32 +57,40 @@ const maxJoins = 10
 
 type searchParser struct {
 	tokens    []token
-	end       int
 	pos       int
 	jsonPaths bool
-	table     string
-	known     columns
+	table     table
 	joins     int
-	failure   *serviceError // found by the database, not by the grammar
+	open      int           // brackets
+	failure   *serviceError // found behind the grammar: by the server's other checks or by the database
+}
+
+// table is what a search has to know of the table it is for.
+type table struct {
+	name, model string
+	columns     columns // of an empty row
+}
+
+func (p *searchParser) fail(code errorCode, format string, args ...any) {
+	if p.failure == nil {
+		p.failure = failf(code, format, args...)
+	}
 }
 
 func (p *searchParser) peek() token {
 	if p.pos < len(p.tokens) {
 		return p.tokens[p.pos]
 	}
-	return token{kind: tokenEnd, at: p.end}
-}
-
-func (p *searchParser) next() token {
-	t := p.peek()
-	p.pos++
-	return t
+	return token{kind: tokenEnd}
 }
 
 func (p *searchParser) unexpected() error {
 	t := p.peek()
-	if t.kind == tokenEnd {
+	switch {
+	case t.kind == tokenEnd:
 		return fmt.Errorf("EOF encountered while parsing string")
+	case t.kind == tokenSymbol && t.text == ")" && p.open == 0:
+		return fmt.Errorf("[%d] error parsing the filter: unexpected ')'", t.at+1)
 	}
 	return fmt.Errorf("[%d] error parsing the filter: unexpected token `%s`", t.at+1, t.text)
 }
@@ -144,14 +155,7 @@ func (p *searchParser) and() (condition, error) {
 
 func (p *searchParser) term() (condition, error) {
 	if p.symbol("(") {
-		inner, err := p.or()
-		if err != nil {
-			return nil, err
-		}
-		if !p.symbol(")") {
-			return nil, p.unexpected()
-		}
-		return inner, nil
+		return p.bracket()
 	}
 	if !p.jsonPaths && p.keyword("not") {
 		inner, err := p.term()
@@ -167,37 +171,62 @@ func (p *searchParser) term() (condition, error) {
 	return p.comparison(left)
 }
 
+func (p *searchParser) bracket() (condition, error) {
+	p.open++
+	inner, err := p.or()
+	if err != nil {
+		return nil, err
+	}
+	if p.peek().kind == tokenEnd {
+		return nil, fmt.Errorf("EOF while searching for closing brace ')'")
+	}
+	if !p.symbol(")") {
+		return nil, p.unexpected()
+	}
+	p.open--
+	return inner, nil
+}
+
 // operand is a column or, in the grammar for JSON paths, a path below one.
 func (p *searchParser) operand() (operand, error) {
 	t := p.peek()
-	if t.kind != tokenWord || !isColumnName(t.text) {
+	if t.kind != tokenWord || !isColumnName(t.text) || (!p.jsonPaths && keywords[strings.ToLower(t.text)]) {
 		return operand{}, p.unexpected()
 	}
 	p.pos++
-	column := strings.ToLower(t.text)
-	if _, ok := p.known(column); !ok && p.failure == nil {
-		p.failure = failf(codeGeneral, "Unable to list resources: %s", missingColumn(p.table, column, p.jsonPaths))
+	left := operand{column: strings.ToLower(t.text)}
+	if value, ok := p.table.columns(left.column); ok {
+		left.sample = value
+	} else {
+		p.missing(left.column)
 	}
-	left := operand{column: column}
-	for p.jsonPaths {
-		asText := p.peek().text == "->>" && p.peek().kind == tokenSymbol
-		if !asText && !p.symbol("->") {
-			return left, nil
-		}
-		if asText {
-			p.pos++
-		}
+	for p.jsonPaths && p.symbol("->") || (len(left.path) > 0 && p.symbol("->>")) {
+		left.asText = p.tokens[p.pos-1].text == "->>"
 		key := p.peek()
 		if key.kind != tokenString {
 			return operand{}, p.unexpected()
 		}
 		p.pos++
-		left.path, left.asText = append(left.path, key.text), asText
-		if asText {
-			return left, nil
+		left.path = append(left.path, key.text)
+		if left.asText {
+			break
 		}
 	}
 	return left, nil
+}
+
+// keywords cannot be columns in the plain grammar.
+var keywords = map[string]bool{
+	"and": true, "or": true, "not": true, "in": true, "is": true, "null": true, "like": true, "ilike": true, "between": true,
+}
+
+func (p *searchParser) missing(column string) {
+	prefix, _, qualified := strings.Cut(column, ".")
+	if qualified && prefix != p.table.name && !p.jsonPaths {
+		p.fail(codeBadRequest, "%s is not a related resource of %s", prefix, p.table.model)
+		return
+	}
+	p.fail(codeGeneral, "Unable to list resources: %s", missingColumn(p.table.name, column, p.jsonPaths))
 }
 
 func missingColumn(table, column string, bare bool) string {
@@ -220,6 +249,7 @@ func isColumnName(text string) bool {
 // operand is the left side of a comparison.
 type operand struct {
 	column string
+	sample any // the column's value in an empty row, for its type
 	path   []string
 	asText bool
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ func (p *searchParser) comparison(left operand) (condition, error) {
 		return p.contains(left)
 	}
 	if !p.jsonPaths && p.keyword("is") {
-		return p.isNull(left)
+		return p.is(left)
 	}
 	negated := p.keyword("not")
 	switch {
@@ -50,9 +51,13 @@ func (p *searchParser) operator(left operand) (condition, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.text == "~=" || t.text == "~!" {
-		return matches(left, right, t.text == "~!")
+	switch t.text {
+	case "~=":
+		p.fail(codeBadRequest, "unexpected literal: $regex") // parsed, but never translated
+	case "~!":
+		p.fail(codeBadRequest, "unexpected literal: $nregex")
 	}
+	p.checkType(left, right)
 	return func(c columns) truth { return compare(left.value(c), t.text, right) }, nil
 }
 
@@ -71,12 +76,53 @@ func (p *searchParser) literal() (string, error) {
 	return t.text, nil
 }
 
-func (p *searchParser) isNull(left operand) (condition, error) {
+// checkType fails as the database does when a literal cannot be read in the column's type.
+func (p *searchParser) checkType(left operand, literal string) {
+	if len(left.path) > 0 {
+		return
+	}
+	switch left.sample.(type) {
+	case int32:
+		if _, err := strconv.ParseFloat(literal, 64); err != nil {
+			p.fail(codeGeneral, "Unable to list resources: ERROR: invalid input syntax for type bigint: %q (SQLSTATE 22P02)", literal)
+		}
+	case time.Time:
+		if _, err := parseTime(literal); err != nil {
+			p.fail(codeGeneral,
+				"Unable to list resources: ERROR: invalid input syntax for type timestamp with time zone: %q (SQLSTATE 22007)", literal)
+		}
+	}
+}
+
+// parseTime knows the usual ones of the many forms that the database takes.
+func parseTime(text string) (time.Time, error) {
+	for _, layout := range []string{time.DateOnly, time.DateTime, "2006-01-02T15:04:05"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Parse(time.RFC3339Nano, text)
+}
+
+func (p *searchParser) is(left operand) (condition, error) {
 	negated := p.keyword("not")
 	if !p.keyword("null") {
-		return nil, p.unexpected()
+		return p.isLiteral(left, negated)
 	}
 	return func(c columns) truth { return truthOf((left.value(c) == nil) != negated) }, nil
+}
+
+func (p *searchParser) isLiteral(left operand, negated bool) (condition, error) {
+	right, err := p.literal()
+	if err != nil {
+		return nil, err
+	}
+	p.checkType(left, right)
+	operator := "="
+	if negated {
+		operator = "<>"
+	}
+	return func(c columns) truth { return compare(left.value(c), operator, right) }, nil
 }
 
 func (p *searchParser) in(left operand, negated bool) (condition, error) {
@@ -84,11 +130,12 @@ func (p *searchParser) in(left operand, negated bool) (condition, error) {
 		return nil, p.unexpected()
 	}
 	var list []string
-	for {
+	for p.jsonPaths || len(list) > 0 || !p.symbol(")") {
 		value, err := p.literal()
 		if err != nil {
 			return nil, err
 		}
+		p.checkType(left, value)
 		list = append(list, value)
 		if p.symbol(")") {
 			break
@@ -168,10 +215,7 @@ func (p *searchParser) contains(left operand) (condition, error) {
 	p.pos++
 	var want any
 	if err := json.Unmarshal([]byte(t.text), &want); err != nil {
-		if p.failure == nil {
-			p.failure = failf(codeGeneral, "Unable to list resources: ERROR: invalid input syntax for type json (SQLSTATE 22P02)")
-		}
-		return nil, nil
+		p.fail(codeGeneral, "Unable to list resources: ERROR: invalid input syntax for type json (SQLSTATE 22P02)")
 	}
 	return func(c columns) truth {
 		value := left.value(c)
@@ -196,6 +240,12 @@ func jsonContains(value, want any) bool {
 			}
 		}
 		return true
+	case []any:
+		list, ok := value.([]any)
+		for _, entry := range w {
+			ok = ok && slices.ContainsFunc(list, func(have any) bool { return jsonContains(have, entry) })
+		}
+		return ok
 	case float64:
 		number, ok := value.(json.Number)
 		if !ok {
@@ -223,7 +273,7 @@ func compare(value any, operator, literal string) truth {
 		}
 		order = sign(float64(v) - number)
 	case time.Time:
-		at, err := time.Parse(time.RFC3339Nano, literal)
+		at, err := parseTime(literal)
 		if err != nil {
 			return no
 		}

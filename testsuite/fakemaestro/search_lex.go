@@ -1,9 +1,6 @@
 package fakemaestro
 
-import (
-	"strings"
-	"unicode"
-)
+import "strings"
 
 // tokenKind classifies the pieces of a search text.
 type tokenKind int
@@ -21,50 +18,92 @@ type token struct {
 	at   int    // byte offset
 }
 
-// symbols of both grammars, longest first.
-var symbols = []string{"->>", "->", "@>", "<=", ">=", "<>", "!=", "~=", "~!", "=", "<", ">", "(", ")", ","}
+// lexer holds what the two grammars split differently: the plain one knows its operators and doubles a quote inside
+// a string, the one for JSON paths takes any run of operator characters and escapes with a backslash.
+type lexer struct {
+	operators string
+	known     []string // nil: any run of operators is one
+	unquote   func(text string) (value string, length int)
+}
 
-// lex splits a search text. A quote that is never closed ends at the end of the text, which makes the parser fail.
-func lex(text string) []token {
+var (
+	plainLexer = lexer{
+		operators: "=<>!~",
+		known:     []string{"<=", ">=", "<>", "!=", "~=", "~!", "=", "<", ">"},
+		unquote:   unquoteDoubled,
+	}
+	pathLexer = lexer{operators: "@-=<>", unquote: unquoteEscaped}
+)
+
+// lex splits a search text. A string that is never closed becomes one symbol, which no grammar takes.
+func (l lexer) lex(text string) []token {
 	var tokens []token
 	for i := 0; i < len(text); {
+		t := token{at: i}
+		length := 1
 		switch c := text[i]; {
-		case unicode.IsSpace(rune(c)):
+		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
 			i++
+			continue
 		case c == '\'':
-			end := strings.IndexByte(text[i+1:], '\'')
-			if end < 0 {
-				return append(tokens, token{tokenSymbol, text[i:], i})
+			t.kind = tokenString
+			if t.text, length = l.unquote(text[i:]); length == 0 {
+				t.kind, t.text, length = tokenSymbol, text[i:], len(text)-i
 			}
-			tokens = append(tokens, token{tokenString, text[i+1 : i+1+end], i})
-			i += end + 2
+		case c == '(' || c == ')' || c == ',':
+			t.kind, t.text = tokenSymbol, text[i:i+1]
+		case strings.IndexByte(l.operators, c) >= 0:
+			t.kind, t.text = tokenSymbol, l.operator(text[i:])
+			length = len(t.text)
 		default:
-			next := lexSymbol(text[i:])
-			kind := tokenSymbol
-			if next == "" {
-				next, kind = lexWord(text[i:]), tokenWord
-			}
-			tokens = append(tokens, token{kind, next, i})
-			i += len(next)
+			t.kind, t.text = tokenWord, l.word(text[i:])
+			length = len(t.text)
 		}
+		tokens = append(tokens, t)
+		i += length
 	}
 	return tokens
 }
 
-func lexSymbol(text string) string {
-	for _, symbol := range symbols {
-		if strings.HasPrefix(text, symbol) {
-			return symbol
+func (l lexer) operator(text string) string {
+	for _, known := range l.known {
+		if strings.HasPrefix(text, known) {
+			return known
 		}
 	}
-	return ""
+	if l.known != nil {
+		return text[:1]
+	}
+	return text[:len(text)-len(strings.TrimLeft(text, l.operators))]
 }
 
-func lexWord(text string) string {
-	for i, c := range text {
-		if unicode.IsSpace(c) || c == '\'' || (i > 0 && lexSymbol(text[i:]) != "") {
-			return text[:i]
-		}
+func (l lexer) word(text string) string {
+	if end := strings.IndexAny(text, " \t\r\n'(),"+l.operators); end >= 0 {
+		return text[:end]
 	}
 	return text
+}
+
+// unquoteDoubled returns length 0 when the string is not closed.
+func unquoteDoubled(text string) (string, int) {
+	for i := 1; i < len(text); i++ {
+		if text[i] != '\'' {
+			continue
+		}
+		if i+1 < len(text) && text[i+1] == '\'' {
+			i++
+			continue
+		}
+		return strings.ReplaceAll(text[1:i], "''", "'"), i + 1
+	}
+	return "", 0
+}
+
+func unquoteEscaped(text string) (string, int) {
+	for i := 1; i < len(text); i++ {
+		if text[i] == '\'' && text[i-1] != '\\' {
+			return strings.ReplaceAll(text[1:i], `\'`, "'"), i + 1
+		}
+	}
+	return "", 0
 }
