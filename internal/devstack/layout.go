@@ -38,11 +38,11 @@ func (l layout) environment(more ...string) []string {
 
 // runOnce runs a command that ends by itself.
 func runOnce(ctx context.Context, s *Spawner, c Command) error {
+	c.Finite = true
 	p, err := s.Start(c)
 	if err != nil {
 		return err
 	}
-	p.expectEnd()
 	select {
 	case <-p.Done():
 	case <-ctx.Done():

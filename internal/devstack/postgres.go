@@ -41,14 +41,13 @@ func postgres(ctx context.Context, s *Spawner, l layout, port int, a *account) (
 			return nil, err
 		}
 	}
-	settings := map[string]string{
-		"listen_addresses": loopback, "port": strconv.Itoa(port), "unix_socket_directories": "",
-		"max_connections": "200", "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
-		"log_min_messages": "warning",
-	}
 	args := []string{"-D", data}
-	for name, value := range settings {
-		args = append(args, "-c", name+"="+value)
+	for _, setting := range []string{
+		"listen_addresses=" + loopback, "port=" + strconv.Itoa(port), "unix_socket_directories=",
+		"max_connections=200", "fsync=off", "synchronous_commit=off", "full_page_writes=off",
+		"log_min_messages=warning",
+	} {
+		args = append(args, "-c", setting)
 	}
 	c := &component{
 		command: Command{

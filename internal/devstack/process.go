@@ -13,14 +13,18 @@ import (
 	"time"
 )
 
-// Command describes one process. Output of both kinds is appended to Log.
+// Command describes one process.
 type Command struct {
 	Name string
 	Path string
 	Args []string
 	Env  []string
 	Dir  string
-	Log  string
+	// Log is the file that output of both kinds is appended to. Empty: the process shares this one's output,
+	// and its input unless that is a terminal, from which a process group of its own may not read.
+	Log string
+	// Finite says that the process ends by itself, so that its end is not worth a notice.
+	Finite bool
 
 	// account is who runs it; nil is the current user.
 	account *account
@@ -66,14 +70,21 @@ func (s *Spawner) Close() { close(s.start) }
 
 // Start runs the command.
 func (s *Spawner) Start(c Command) (*Process, error) {
-	log, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("open the log of %s: %w", c.Name, err)
-	}
-	defer log.Close()
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Env, cmd.Dir = c.Env, c.Dir
-	cmd.Stdout, cmd.Stderr = log, log
+	if c.Log == "" {
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice == 0 {
+			cmd.Stdin = os.Stdin
+		}
+	} else {
+		log, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+		if err != nil {
+			return nil, fmt.Errorf("open the log of %s: %w", c.Name, err)
+		}
+		defer log.Close()
+		cmd.Stdout, cmd.Stderr = log, log
+	}
 	cmd.SysProcAttr = sysProcAttr(c.account, c.orphan)
 
 	started := make(chan error)
@@ -81,7 +92,7 @@ func (s *Spawner) Start(c Command) (*Process, error) {
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Name, err)
 	}
-	p := &Process{name: c.Name, log: c.Log, pid: cmd.Process.Pid, done: make(chan struct{})}
+	p := &Process{name: c.Name, log: c.Log, pid: cmd.Process.Pid, done: make(chan struct{}), expected: c.Finite}
 	go p.reap(cmd, s.logf)
 	return p, nil
 }
