@@ -17,7 +17,7 @@ const operationIDHeader = "X-Operation-ID"
 
 // ServeHTTP answers the HTTP API. Every request is counted and recorded before a fault can hold it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.inFlight.enter()
+	visit := s.inFlight.enter()
 	defer s.inFlight.leave()
 	s.recorder.addRequest(Request{At: time.Now(), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery})
 	if r.Header.Get(operationIDHeader) == "" {
@@ -26,7 +26,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.faults.beforeHTTP(w, r, s.concern(r)) {
 		return
 	}
-	if err := s.inFlight.pass(r.Context(), s.stopped); err != nil {
+	if err := s.inFlight.pass(r.Context(), visit, s.stopped); err != nil {
 		panic(http.ErrAbortHandler) // the client is gone: nothing to answer
 	}
 	s.route(w, r)

@@ -2,6 +2,7 @@ package fakemaestro
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -10,21 +11,28 @@ import (
 const DefaultInFlightLimit = 50
 
 // inFlight plays the deadlock of the server's database pool: each request holds one connection and needs a second
-// one, so when more requests than connections are in flight none of them is answered. It ends when enough clients
-// have given up.
+// one, so when more requests than connections are in flight none of them is ever answered.
 type inFlight struct {
 	mu      sync.Mutex
 	limit   int // 0: none
 	dwell   time.Duration
 	now     int
 	most    int
-	jams    int
-	cleared chan struct{} // not nil while jammed; closed when the jam ends
+	jams    int           // jams so far
+	jammed  bool          // one is going on
+	lifted  chan struct{} // closed and replaced with every call of LimitInFlight
+	changed chan struct{} // closed and replaced when a request leaves
 }
 
-// LimitInFlight makes every HTTP request hang while more than limit of them are in flight; 0 lifts the limit. Each
-// request stays for at least dwell (0: 5 ms, about what the real server needs), without which requests to a server
-// that answers in microseconds would hardly ever meet.
+func newInFlight() *inFlight {
+	return &inFlight{lifted: make(chan struct{}), changed: make(chan struct{})}
+}
+
+// LimitInFlight jams the HTTP API whenever more than limit requests are in flight; 0 lifts the limit. All requests
+// that were in flight when a jam began, and those that come while it lasts, hang until their clients give up; it is
+// over, for requests that come then, as soon as fewer than limit are left. Each request stays for at least dwell
+// (0: 5 ms, about what the real server needs), without which requests to a server that answers in microseconds would
+// hardly ever meet.
 func (f *Faults) LimitInFlight(limit int, dwell time.Duration) {
 	if dwell == 0 {
 		dwell = 5 * time.Millisecond
@@ -32,8 +40,9 @@ func (f *Faults) LimitInFlight(limit int, dwell time.Duration) {
 	g := f.server.inFlight
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.limit, g.dwell = limit, dwell
-	g.settle()
+	g.limit, g.dwell, g.jammed = limit, dwell, false
+	close(g.lifted)
+	g.lifted = make(chan struct{})
 }
 
 // MaxInFlight is the highest number of HTTP requests that were in flight at the same time since the start or the last
@@ -61,60 +70,83 @@ func (f *Faults) Jams() int {
 	return g.jams
 }
 
-func (g *inFlight) enter() {
+// WaitInFlight returns when at most n HTTP requests are in flight, or with an error when the context ends.
+func (f *Faults) WaitInFlight(ctx context.Context, n int) error {
+	g := f.server.inFlight
+	for {
+		g.mu.Lock()
+		now, changed := g.now, g.changed
+		g.mu.Unlock()
+		if now <= n {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for at most %d requests in flight, have %d: %w", n, now, ctx.Err())
+		}
+	}
+}
+
+// visit is one request's stay.
+type visit struct {
+	jams   int // jams before it, not counting one that it came into
+	lifted <-chan struct{}
+	limit  int
+	dwell  time.Duration
+}
+
+func (g *inFlight) enter() visit {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.now++
 	g.most = max(g.most, g.now)
-	if g.limit > 0 && g.now > g.limit && g.cleared == nil {
-		g.cleared = make(chan struct{})
+	v := visit{jams: g.jams, lifted: g.lifted, limit: g.limit, dwell: g.dwell}
+	if g.jammed {
+		v.jams--
+	}
+	if g.limit > 0 && g.now > g.limit && !g.jammed {
+		g.jammed = true
 		g.jams++
 	}
+	return v
 }
 
 func (g *inFlight) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.now--
-	g.settle()
-}
-
-// settle ends a jam once a connection is free again. The caller holds the lock.
-func (g *inFlight) settle() {
-	if g.cleared != nil && (g.limit == 0 || g.now < g.limit) {
-		close(g.cleared)
-		g.cleared = nil
+	if g.now < g.limit {
+		g.jammed = false
 	}
+	close(g.changed)
+	g.changed = make(chan struct{})
 }
 
 // pass waits until the request may be handled; it fails when the client gives up first.
-func (g *inFlight) pass(ctx context.Context, stopped <-chan struct{}) error {
-	g.mu.Lock()
-	limited, dwell := g.limit > 0, g.dwell
-	g.mu.Unlock()
-	if !limited {
+func (g *inFlight) pass(ctx context.Context, v visit, stopped <-chan struct{}) error {
+	if v.limit == 0 {
 		return nil
 	}
-	timer := time.NewTimer(dwell)
+	timer := time.NewTimer(v.dwell)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	for {
-		g.mu.Lock()
-		cleared := g.cleared
-		g.mu.Unlock()
-		if cleared == nil {
-			return nil
-		}
-		select {
-		case <-cleared:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-stopped:
-			return errStopping
-		}
+	g.mu.Lock()
+	caught := g.jams > v.jams
+	g.mu.Unlock()
+	if !caught {
+		return nil
+	}
+	select {
+	case <-v.lifted:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-stopped:
+		return errStopping
 	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // port is a listener that can stop to accept, cut what it accepted, and start again under the same address. While it
-// is paused the address stays reserved by a socket that does not listen, so that clients are refused and nobody else
-// can take the number.
+// is paused a socket that does not listen keeps the number, so that clients are refused and the system gives the
+// number to nobody else.
 type port struct {
 	mu      sync.Mutex
 	addr    *net.TCPAddr

@@ -20,7 +20,8 @@ type Generation int
 
 const (
 	// Strict is 48b47506a254 (February 2026): an update must keep number, order and identity of the manifests; every
-	// delete of a deleting bundle is sent to the agent again; a subscription has no id header.
+	// delete of a deleting bundle is sent to the agent again; a subscription of a source has no id header; a resync
+	// sends an agent everything again.
 	Strict Generation = iota
 	// Loose is main in summer 2026: an update may change the set of manifests, duplicates are refused; a repeated
 	// delete does nothing; a subscription is answered with its id in the header.
@@ -105,7 +106,7 @@ func Start(opts Options) (*Server, error) {
 	}
 	s := &Server{
 		recorder:    newRecorder(),
-		inFlight:    &inFlight{},
+		inFlight:    newInFlight(),
 		subscribers: newSubscribers(),
 		specs:       newQueue[specNotice](),
 		statuses:    newQueue[statusNotice](),
@@ -152,7 +153,11 @@ func (s *Server) serve(opts Options) {
 	s.brokerServer = grpc.NewServer(grpc.MaxRecvMsgSize(MaxReceiveSize), grpc.WaitForHandlers(true))
 	s.broker = servergrpc.NewGRPCBroker(&servergrpc.BrokerOptions{HeartbeatCheckInterval: opts.Heartbeat})
 	s.broker.RegisterService(background, workpayload.ManifestBundleEventDataType, &agentService{store: s.store})
-	pbv1.RegisterCloudEventServiceServer(s.brokerServer, s.broker)
+	if opts.Generation == Strict {
+		pbv1.RegisterCloudEventServiceServer(s.brokerServer, &strictBroker{GRPCBroker: s.broker, store: s.store})
+	} else {
+		pbv1.RegisterCloudEventServiceServer(s.brokerServer, s.broker)
+	}
 
 	s.run(func() { _ = s.httpServer.Serve(s.httpPort) }) // ends with Close, which reports
 	s.run(func() { _ = s.grpcServer.Serve(s.grpcPort) })
