@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -79,41 +80,57 @@ func TestCloseEndsHangingCalls(t *testing.T) {
 	require.NoError(t, s.Close(), "twice is harmless")
 }
 
-// flood sends n requests at once, each with its own patience, and returns how many were answered.
-func flood(s *fakemaestro.Server, n int, patience time.Duration) int {
-	client := &http.Client{Timeout: patience, Transport: &http.Transport{MaxConnsPerHost: n}}
+// flood sends n requests at once and returns how many were answered.
+func flood(ctx context.Context, s *fakemaestro.Server, n int) int {
+	client := &http.Client{Transport: &http.Transport{MaxConnsPerHost: n}}
 	defer client.CloseIdleConnections()
-	answered := make(chan bool, n)
+	var answered atomic.Int32
 	var all sync.WaitGroup
 	for range n {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			resp, err := client.Get(s.HTTPURL() + api + "/consumers")
-			if err == nil {
-				answered <- resp.StatusCode == http.StatusOK
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.HTTPURL()+api+"/consumers", nil)
+			if err != nil {
+				return
+			}
+			if resp, err := client.Do(req); err == nil {
 				_ = resp.Body.Close()
+				answered.Add(1)
 			}
 		}()
 	}
 	all.Wait()
-	return len(answered)
+	return int(answered.Load())
 }
 
 func TestMoreRequestsThanTheLimitAllHang(t *testing.T) {
+	const limit = fakemaestro.DefaultInFlightLimit
 	s := fakemaestro.New(t, fakemaestro.Options{})
 	f := s.Faults()
-	// a dwell that lets all requests of a flood meet, whatever the machine is doing
-	f.LimitInFlight(fakemaestro.DefaultInFlightLimit, 500*time.Millisecond)
-	assert.Equal(t, fakemaestro.DefaultInFlightLimit, flood(s, fakemaestro.DefaultInFlightLimit, patience))
-	assert.Zero(t, f.Jams())
-	assert.Equal(t, fakemaestro.DefaultInFlightLimit, f.MaxInFlight())
-
-	assert.Zero(t, flood(s, fakemaestro.DefaultInFlightLimit+14, 1500*time.Millisecond))
-	assert.Equal(t, 1, f.Jams())
-
-	waitIdle(t, s)
-	assert.Equal(t, 10, flood(s, 10, patience), "it recovers when the clients have given up")
+	f.LimitInFlight(limit, 0)
+	for _, test := range []struct {
+		requests, answered, jams int
+		patience                 time.Duration
+	}{
+		{limit, limit, 0, patience},
+		{limit + 14, 0, 1, time.Second},
+		{10, 10, 1, patience}, // it recovers when the clients have given up
+	} {
+		hold := f.Inject(fakemaestro.HTTPHang()) // until all of them have met
+		answered := make(chan int, 1)
+		ctx, giveUp := context.WithCancel(t.Context())
+		go func() { answered <- flood(ctx, s, test.requests) }()
+		require.NoError(t, hold.WaitHits(testContext(t), test.requests))
+		hold.Remove()
+		timer := time.AfterFunc(test.patience, giveUp)
+		assert.Equal(t, test.answered, <-answered)
+		timer.Stop()
+		giveUp()
+		assert.Equal(t, test.jams, f.Jams())
+		waitIdle(t, s)
+	}
+	assert.Equal(t, limit+14, f.MaxInFlight())
 }
 
 // waitIdle waits until the requests of clients that gave up are gone.
@@ -126,7 +143,7 @@ func TestInFlightIsCountedWithoutALimit(t *testing.T) {
 	s := fakemaestro.New(t, fakemaestro.Options{})
 	hang := s.Faults().Inject(fakemaestro.HTTPHang())
 	done := make(chan int, 1)
-	go func() { done <- flood(s, 7, patience) }()
+	go func() { done <- flood(t.Context(), s, 7) }()
 	require.NoError(t, hang.WaitHits(testContext(t), 7))
 	assert.Equal(t, 7, s.Faults().MaxInFlight())
 	hang.Remove()
