@@ -4,6 +4,7 @@ package devstack_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/openshift-online/maestro/pkg/api/openapi"
 	"github.com/openshift-online/maestro/pkg/client/cloudevents/grpcsource"
 	"github.com/openshift-online/ocm-sdk-go/logging"
@@ -22,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/klog/v2"
 	workv1client "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/grpc"
@@ -123,7 +126,7 @@ func newAPI(t *testing.T, stack *devstack.Stack) *api {
 	rest := openapi.NewAPIClient(config)
 	logger, err := logging.NewGoLoggerBuilder().Build()
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	t.Cleanup(cancel)
 	works, err := grpcsource.NewMaestroGRPCSourceWorkClient(ctx, logger, rest,
 		&grpc.GRPCOptions{Dialer: &grpc.GRPCDialer{URL: stack.MaestroGRPCAddress()}}, source)
@@ -131,30 +134,44 @@ func newAPI(t *testing.T, stack *devstack.Stack) *api {
 	return &api{works: works, http: rest}
 }
 
-// create publishes a work of one manifest and returns its UID.
-func (a *api) create(t *testing.T, manifest string) string {
+// create publishes a work of one manifest, with that one's name, and returns its UID.
+func (a *api) create(t *testing.T, object string) string {
 	t.Helper()
-	name := strings.Split(strings.SplitAfter(manifest, `"name":"`)[1], `"`)[0]
-	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: consumer}}
-	work.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(manifest)}}}
-	created, err := a.works.ManifestWorks(consumer).Create(t.Context(), work, metav1.CreateOptions{})
+	var named metav1.PartialObjectMetadata
+	require.NoError(t, json.Unmarshal([]byte(object), &named))
+	created, err := a.works.ManifestWorks(consumer).Create(t.Context(), newWork(consumer, named.Name, object), metav1.CreateOptions{})
 	require.NoError(t, err)
 	return string(created.UID)
 }
 
-func (a *api) awaitAvailable(t *testing.T, uid string) *openapi.ResourceBundle {
+func newWork(consumer, name, object string) *workv1.ManifestWork {
+	work := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: consumer}}
+	work.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(object)}}}
+	return work
+}
+
+// await reads the bundle until it is as wished.
+func (a *api) await(t *testing.T, uid string, done func(*openapi.ResourceBundle) bool) *openapi.ResourceBundle {
 	t.Helper()
 	var bundle *openapi.ResourceBundle
-	began := time.Now()
 	require.Eventually(t, func() bool {
 		found, _, err := a.http.DefaultAPI.ApiMaestroV1ResourceBundlesIdGet(t.Context(), uid).Execute()
 		if err != nil {
 			return false
 		}
 		bundle = found
-		return meta.IsStatusConditionTrue(conditions(t, found), workv1.WorkApplied) &&
-			meta.IsStatusConditionTrue(conditions(t, found), workv1.WorkAvailable)
+		return done(found)
 	}, 20*time.Second, 20*time.Millisecond)
+	return bundle
+}
+
+func (a *api) awaitAvailable(t *testing.T, uid string) *openapi.ResourceBundle {
+	t.Helper()
+	began := time.Now()
+	bundle := a.await(t, uid, func(b *openapi.ResourceBundle) bool {
+		return meta.IsStatusConditionTrue(conditions(t, b), workv1.WorkApplied) &&
+			meta.IsStatusConditionTrue(conditions(t, b), workv1.WorkAvailable)
+	})
 	t.Logf("work %s is available after %s", uid, time.Since(began).Round(time.Millisecond))
 	for _, c := range conditions(t, bundle) {
 		assert.EqualValues(t, bundle.GetVersion(), c.ObservedGeneration, c.Type)
@@ -183,8 +200,13 @@ func (a *api) awaitGone(t *testing.T, uid string) {
 }
 
 func configMap(name, feedback string) string {
+	return manifest(name, simcluster.Prefix+"feedback", feedback)
+}
+
+// manifest is a ConfigMap with one annotation.
+func manifest(name, key, value string) string {
 	return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"default","annotations":{%q:%q}},"data":{"k":"v"}}`,
-		name, simcluster.Prefix+"feedback", feedback)
+		name, key, value)
 }
 
 // processesMentioning lists the processes with the text in their command line, whoever started them.

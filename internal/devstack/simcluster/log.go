@@ -25,8 +25,11 @@ func (librarySink) Enabled(int) bool { return false }
 // Info drops the line.
 func (librarySink) Info(int, string, ...any) {}
 
-// Error passes the line on.
+// Error passes the line on, unless it is about the connection, which the session reports itself.
 func (s librarySink) Error(err error, message string, more ...any) {
+	if strings.Contains(message, "subscribe") {
+		return
+	}
 	var line strings.Builder
 	fmt.Fprintf(&line, "agent library: %s: %v", message, err)
 	all := append(s.values[:len(s.values):len(s.values)], more...)
