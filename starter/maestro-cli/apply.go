@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/config"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// applyFlags are the flags of apply that become parts of its request.
+type applyFlags struct {
+	file, consumer, wait, patience, grace string
+	generation                            int64
+	force                                 bool
+}
+
+func (a *app) applyCommand() *cobra.Command {
+	var flags applyFlags
+	var shared operationFlags
+	command := &cobra.Command{
+		Use:   "apply --manifest-file FILE --consumer NAME [--wait[=CONDITION]]",
+		Short: "Make the stored ManifestWork equal to a file, and wait for the cluster",
+		Long: `Make the stored ManifestWork equal to a file, and wait for the cluster.
+
+Without --wait the command ends when Maestro has stored the work. The same command again attaches to an operation that is
+running; a work that already is as wanted is not written again.`,
+		Example: `  maestro-cli apply --manifest-file work.yaml --consumer cluster-a1 --wait
+  maestro-cli apply --manifest-file - --consumer cluster-a1 --wait='Job/migrate:Complete' --timeout 20m`,
+		Args: noArguments,
+	}
+	set := command.Flags()
+	set.StringVar(&flags.file, "manifest-file", "", "file with one ManifestWork, YAML or JSON; - for standard input (required)")
+	set.StringVar(&flags.consumer, "consumer", "", "Maestro consumer, that is the managed cluster (required)")
+	set.StringVar(&flags.wait, "wait", "", "wait for a condition; without a value: Available")
+	set.Lookup("wait").NoOptDefVal = conditionAvailable
+	set.StringVar(&flags.patience, "patience", "", "how long to try with a Maestro that does not answer (default 10m, never more than --timeout)")
+	set.StringVar(&flags.grace, "grace", "", "how long a failed apply on the cluster may last that cannot heal by itself (default 30s)")
+	set.Int64Var(&flags.generation, "generation", 0, "HyperFleet generation; an older one never replaces a newer one (default: the work's annotation)")
+	set.BoolVar(&flags.force, "force", false, "overwrite the work of another owner, or other content of the same generation")
+	shared.add(command)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		return a.operate(command, shared, func(ctx context.Context, settings config.CLI) (contract.Request, error) {
+			request := contract.Request{
+				Source: settings.SourceID, Consumer: flags.consumer, Action: contract.ActionApply,
+				Generation: flags.generation, Wait: flags.wait, Force: flags.force,
+				Timeout: timeoutOf(command), Patience: flags.patience, Grace: flags.grace,
+			}
+			if err := required("--manifest-file", flags.file, "--consumer", flags.consumer); err != nil {
+				return request, err
+			}
+			return a.withWork(ctx, request, flags.file)
+		})
+	}
+	return command
+}
+
+// withWork reads and checks the work, the condition included, with the code that the operation uses too.
+func (a *app) withWork(ctx context.Context, request contract.Request, path string) (contract.Request, error) {
+	name, data, err := a.readManifest(ctx, path)
+	if err != nil {
+		return request, err
+	}
+	work, err := manifest.Parse(name, data)
+	if err != nil {
+		return request, err
+	}
+	request.Name = work.Name
+	warnings, err := manifest.Validate(work, request.Consumer)
+	for _, warning := range warnings {
+		a.say("warning: " + warning)
+	}
+	if err != nil {
+		return request, err
+	}
+	if request.Work, err = manifest.Encode(work); err != nil {
+		return request, err
+	}
+	if _, err := request.EffectiveGeneration(); err != nil {
+		return request, contract.Errorf(contract.ErrInvalidInput, "%w", err)
+	}
+	if request.Wait == "" {
+		return request, nil
+	}
+	expression, err := checkWait("wait", request.Wait)
+	if err != nil {
+		return request, err
+	}
+	identities, err := manifest.Identities(work)
+	if err != nil {
+		return request, contract.Errorf(contract.ErrInvalidManifest, "%w", err)
+	}
+	if err := expression.CheckAgainst(identities); err != nil {
+		return request, contract.Errorf(contract.ErrInvalidInput, "--wait: %w", err)
+	}
+	return request, nil
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/config"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// deleteFlags are the flags of delete that become parts of its request.
+type deleteFlags struct {
+	wait, patience string
+	generation     int64
+	force, dryRun  bool
+}
+
+func (a *app) deleteCommand() *cobra.Command {
+	var work target
+	var flags deleteFlags
+	var shared operationFlags
+	command := &cobra.Command{
+		Use:   "delete --name WORK --consumer NAME [--wait]",
+		Short: "Delete a stored ManifestWork, and wait until the cluster has confirmed",
+		Long: `Delete a stored ManifestWork, and wait until the cluster has confirmed.
+
+Without --wait the command ends when Maestro has accepted the deletion. A work that does not exist is a success.`,
+		Example: `  maestro-cli delete --name web --consumer cluster-a1 --wait`,
+		Args:    noArguments,
+	}
+	work.add(command)
+	set := command.Flags()
+	set.StringVar(&flags.wait, "wait", "", "wait until the work is gone (true, false or Deleted; without a value: true)")
+	set.Lookup("wait").NoOptDefVal = "true"
+	set.StringVar(&flags.patience, "patience", "", "how long to try with a Maestro that does not answer (default 10m, never more than --timeout)")
+	set.Int64Var(&flags.generation, "generation", 0, "HyperFleet generation of the deletion")
+	set.BoolVar(&flags.force, "force", false, "delete the work of another owner")
+	set.BoolVar(&flags.dryRun, "dry-run", false, "say what would be deleted, and change nothing; asks Maestro and needs no Temporal")
+	shared.add(command)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		if flags.dryRun {
+			return a.dryRun(command, work)
+		}
+		return a.operate(command, shared, func(_ context.Context, settings config.CLI) (contract.Request, error) {
+			request := contract.Request{
+				Source: settings.SourceID, Consumer: work.consumer, Action: contract.ActionDelete, Name: work.name,
+				Generation: flags.generation, Force: flags.force, Timeout: timeoutOf(command), Patience: flags.patience,
+			}
+			if err := work.check(); err != nil {
+				return request, err
+			}
+			var err error
+			request.Wait, err = waitForDeletion(flags.wait)
+			return request, err
+		})
+	}
+	return command
+}
+
+// waitForDeletion reads --wait, which was a plain switch in the old tool.
+func waitForDeletion(text string) (string, error) {
+	switch text {
+	case "", "false":
+		return "", nil
+	case "true", conditionDeleted:
+		return conditionDeleted, nil
+	default:
+		return "", contract.Errorf(contract.ErrInvalidInput, "--wait %q: a deletion waits for %s only", text, conditionDeleted)
+	}
+}
+
+// dryRun looks and says. Its result is final: nothing was to be changed, and nothing was.
+func (a *app) dryRun(command *cobra.Command, work target) error {
+	settings, configErr := settingsOf(command)
+	return a.conclude(command, settings, func() outcome {
+		request := contract.Request{Consumer: work.consumer, Action: contract.ActionDelete, Name: work.name}
+		run := &execution{app: a, settings: settings, command: command.Name(), request: request}
+		if err := errors.Join(configErr, work.check()); err != nil {
+			return run.refused(err)
+		}
+		stored, err := a.read(command, settings, work)
+		switch {
+		case errors.Is(err, maestro.ErrNotFound):
+			return run.ended(wouldDelete(work, nil))
+		case command.Context().Err() != nil:
+			return run.leave(errors.New("interrupted"))
+		case err != nil:
+			return run.refused(err)
+		}
+		return run.ended(wouldDelete(work, stored))
+	})
+}
+
+func wouldDelete(work target, stored *manifest.Stored) contract.StatusResult {
+	now := time.Now().UTC()
+	result := contract.StatusResult{
+		ManifestWorkName: work.name, Consumer: work.consumer, Status: contract.StatusNotFound, Reason: contract.ReasonUnchanged,
+		Message: "dry run: there is no such work", Timestamp: now, FinishedAt: &now,
+	}
+	if stored == nil {
+		return result
+	}
+	seen := manifest.Evaluate(stored.Status, stored.Version, manifest.Expression{})
+	result.Status, result.Resources = seen.Overall, seen.Resources
+	result.Version, result.ObservedVersion = stored.Version, stored.Status.ObservedVersion
+	result.Generation, result.Conditions = stored.Generation(), stored.Status.Conditions
+	result.Message = fmt.Sprintf("dry run: version %d with %d manifests would be deleted", stored.Version, len(stored.Work.Spec.Workload.Manifests))
+	if stored.DeletedAt != nil {
+		result.Message = fmt.Sprintf("dry run: the work is being deleted already, since %s", stored.DeletedAt.UTC().Format(time.RFC3339))
+	}
+	return result
+}

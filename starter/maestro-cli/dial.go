@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/config"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/starter"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+const (
+	// dialLimit bounds the connection to Temporal.
+	dialLimit = 10 * time.Second
+	// lookLimit of one query, which Temporal holds until a worker takes it.
+	lookLimit = 4 * time.Second
+	// healthLimit of the question whether Temporal itself answers.
+	healthLimit = 2 * time.Second
+)
+
+// errNoWorker: Temporal answers, and nobody answers for the operation.
+var errNoWorker = errors.New("no worker answers")
+
+// dialTemporal is the one place that connects to Temporal.
+func dialTemporal(ctx context.Context, settings config.CLI, logger *slog.Logger) (operations, error) {
+	ctx, stop := context.WithTimeout(ctx, dialLimit)
+	defer stop()
+	connection, err := client.DialContext(ctx, client.Options{
+		HostPort:  settings.TemporalAddress,
+		Namespace: settings.TemporalNamespace,
+		Logger:    log.NewStructuredLogger(logger),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w at %s: %w", starter.ErrTemporalUnavailable, settings.TemporalAddress, err)
+	}
+	return &temporalOperations{connection: connection, starter: starter.New(connection, settings.TaskQueue), settings: settings}, nil
+}
+
+// dialMaestro is the one place that makes a Maestro client, which refuses plaintext unless it is asked for.
+func dialMaestro(settings config.CLI) (works, error) {
+	return maestro.New(maestro.Config{
+		GRPCEndpoint: settings.GRPCEndpoint,
+		HTTPEndpoint: settings.HTTPEndpoint,
+		Insecure:     settings.GRPCInsecure,
+		Source:       settings.SourceID,
+	})
+}
+
+// temporalOperations adds to the starter what a person needs: a missing worker told from a missing Temporal.
+type temporalOperations struct {
+	connection client.Client
+	starter    *starter.Client
+	settings   config.CLI
+}
+
+func (t *temporalOperations) Start(ctx context.Context, request contract.Request) (operation, error) {
+	started, err := t.starter.Start(ctx, request)
+	if err != nil {
+		return operation{}, t.explained(ctx, err)
+	}
+	return operation{
+		WorkflowID: started.WorkflowID, RunID: started.RunID, Attached: started.Attached,
+		Wait: func(ctx context.Context) (contract.StatusResult, error) {
+			result, err := started.Wait(ctx)
+			var terminated *temporal.TerminatedError
+			if errors.As(err, &terminated) {
+				err = contract.Errorf(contract.ErrCancelled, "somebody terminated the operation: %w", err)
+			}
+			return result, err
+		},
+	}, nil
+}
+
+func (t *temporalOperations) Status(ctx context.Context, workflowID string) (contract.StatusResult, error) {
+	look, stop := context.WithTimeout(ctx, lookLimit)
+	defer stop()
+	result, err := t.starter.Status(look, workflowID)
+	return result, t.explained(ctx, err)
+}
+
+func (t *temporalOperations) Cancel(ctx context.Context, workflowID string) error {
+	return t.explained(ctx, t.starter.Cancel(ctx, workflowID))
+}
+
+func (t *temporalOperations) Close() { t.connection.Close() }
+
+func (t *temporalOperations) explained(ctx context.Context, err error) error {
+	var namespace *serviceerror.NamespaceNotFound
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &namespace):
+		return contract.Errorf(contract.ErrInvalidInput, "Temporal at %s has no namespace %q", t.settings.TemporalAddress, t.settings.TemporalNamespace)
+	case !errors.Is(err, starter.ErrTemporalUnavailable):
+		return err
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), healthLimit)
+	defer stop()
+	if _, healthErr := t.connection.CheckHealth(ctx, &client.CheckHealthRequest{}); healthErr != nil {
+		return err
+	}
+	return fmt.Errorf("%w on task queue %q", errNoWorker, t.settings.TaskQueue)
+}

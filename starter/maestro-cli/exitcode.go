@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitTimedOut    = 3
+	exitSuperseded  = 4
+	exitUnreachable = 5
+	exitInterrupted = 130
+)
+
+// Reasons of this program's own failures, beside the error types of the contract.
+const (
+	// reasonTemporalUnavailable: Temporal does not answer.
+	reasonTemporalUnavailable contract.ErrorType = "TemporalUnavailable"
+	// reasonNotFound: get was asked for a work that Maestro does not have.
+	reasonNotFound contract.ErrorType = "NotFound"
+	// reasonInterrupted: a signal ended the command.
+	reasonInterrupted contract.ErrorType = "Interrupted"
+	// reasonOutput: the document or the results file could not be written.
+	reasonOutput contract.ErrorType = "OutputFailed"
+)
+
+// exits says for each reason how the program ends; acts what to do about the reasons that the contract does not know.
+var (
+	exits = map[contract.ErrorType]int{
+		contract.ErrInvalidInput:         exitUsage,
+		contract.ErrInvalidManifest:      exitUsage,
+		contract.ErrTooLarge:             exitUsage,
+		contract.ErrManifestSetImmutable: exitFailed,
+		contract.ErrManifestRefused:      exitFailed,
+		contract.ErrOwnershipConflict:    exitFailed,
+		contract.ErrGenerationConflict:   exitSuperseded,
+		contract.ErrSuperseded:           exitSuperseded,
+		contract.ErrVersionConflict:      exitFailed,
+		contract.ErrUnderDeletion:        exitFailed,
+		contract.ErrConsumerNotFound:     exitFailed,
+		contract.ErrUnavailable:          exitUnreachable,
+		contract.ErrUnauthorized:         exitFailed,
+		contract.ErrNotReady:             exitFailed,
+		contract.ErrApplyFailed:          exitFailed,
+		contract.ErrVanished:             exitFailed,
+		contract.ErrWaitTimeout:          exitTimedOut,
+		contract.ErrCancelled:            exitFailed,
+		contract.ErrReportFailed:         exitFailed,
+		contract.ErrInternal:             exitFailed,
+		reasonTemporalUnavailable:        exitUnreachable,
+		reasonNotFound:                   exitFailed,
+		reasonInterrupted:                exitInterrupted,
+		reasonOutput:                     exitFailed,
+	}
+	acts = map[contract.ErrorType]string{
+		reasonTemporalUnavailable: "start Temporal, or give its address with --temporal-address or TEMPORAL_ADDRESS",
+		reasonNotFound:            "correct --name, --consumer or --source-id",
+		reasonInterrupted:         "run the same command again to go on",
+		reasonOutput:              "correct the path or the disk and run the same command again",
+	}
+)
+
+// failure is how a command ends when it does not succeed. Every error of a command is one: any other error comes from
+// the parsing of the command line.
+type failure struct {
+	reason contract.ErrorType
+	// where it happened: "apply cluster-a/web".
+	where string
+	err   error
+	// said: everything about it is on standard error already.
+	said bool
+}
+
+func (f *failure) Error() string { return fmt.Sprintf("%s: %s: %v", f.where, f.reason, f.err) }
+func (f *failure) Unwrap() error { return f.err }
+
+// failed makes a failure of an error whose type is the contract's.
+func failed(where string, err error) *failure {
+	return &failure{reason: contract.TypeOf(err), where: where, err: err}
+}
+
+func exitCode(err error) int {
+	var failure *failure
+	switch {
+	case err == nil:
+		return exitDone
+	case !errors.As(err, &failure):
+		return exitUsage
+	}
+	if code, known := exits[failure.reason]; known {
+		return code
+	}
+	return exitFailed // a reason of a newer worker
+}
+
+// errorLine is one line that says what, where and what to do; "" when there is nothing left to say.
+func errorLine(command *cobra.Command, err error) string {
+	var failure *failure
+	switch {
+	case err == nil:
+		return ""
+	case !errors.As(err, &failure):
+		return fmt.Sprintf("%s: %s; see %s --help", program, oneLine(err), command.CommandPath())
+	case failure.said:
+		return ""
+	}
+	line := fmt.Sprintf("%s: %s: %s: %s", program, failure.where, failure.reason, oneLine(failure.err))
+	if act := act(failure.reason); act != "" {
+		line += "; " + act
+	}
+	return line
+}
+
+func act(reason contract.ErrorType) string {
+	if own, found := acts[reason]; found {
+		return own
+	}
+	return contract.Rules[reason].Act
+}
+
+// oneLine joins the lines of an error that found several problems.
+func oneLine(err error) string {
+	lines := strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' })
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.Join(lines, "; ")
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+const (
+	conditionAvailable = "Available"
+	conditionDeleted   = "Deleted"
+
+	flagTimeout = "timeout"
+)
+
+// operationFlags are the flags of apply, delete and wait.
+type operationFlags struct {
+	detach, cancelOnInterrupt bool
+}
+
+func (f *operationFlags) add(command *cobra.Command) {
+	command.Flags().BoolVar(&f.detach, "detach", false, "start the operation, print its workflow ID and leave")
+	command.Flags().BoolVar(&f.cancelOnInterrupt, "cancel-on-interrupt", false, "on SIGINT or SIGTERM cancel the operation and wait for its end, instead of leaving it running")
+}
+
+// target names a stored work.
+type target struct{ name, consumer string }
+
+func (t *target) add(command *cobra.Command) {
+	command.Flags().StringVar(&t.name, "name", "", "name of the ManifestWork (required)")
+	command.Flags().StringVar(&t.consumer, "consumer", "", "Maestro consumer, that is the managed cluster (required)")
+}
+
+func (t *target) check() error { return required("--name", t.name, "--consumer", t.consumer) }
+
+func (t *target) String() string { return t.consumer + "/" + t.name }
+
+// required takes pairs of a flag's name and its value.
+func required(pairs ...string) error {
+	var missing []string
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			missing = append(missing, pairs[i])
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return contract.Errorf(contract.ErrInvalidInput, "%s is required", strings.Join(missing, " and "))
+}
+
+// timeoutOf reads --timeout. Zero means the default, as it did in the old tool.
+func timeoutOf(command *cobra.Command) string {
+	text, _ := command.Flags().GetString(flagTimeout)
+	if d, err := time.ParseDuration(text); err == nil && d == 0 {
+		return ""
+	}
+	return text
+}
+
+// checkWait refuses a condition that cannot be read, before anything is sent.
+func checkWait(flag, text string) (manifest.Expression, error) {
+	expression, err := manifest.ParseExpression(text)
+	if err != nil {
+		return expression, contract.Errorf(contract.ErrInvalidInput, "--%s: %w", flag, err)
+	}
+	return expression, nil
+}
+
+// readManifest reads a file, or standard input for "-", up to one byte more than a work may have.
+func (a *app) readManifest(ctx context.Context, path string) (name string, data []byte, err error) {
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return path, nil, contract.Errorf(contract.ErrInvalidInput, "read --manifest-file: %w", err)
+		}
+		defer file.Close()
+		data, err = readBounded(file)
+		if err != nil {
+			return path, nil, contract.Errorf(contract.ErrInvalidInput, "read --manifest-file: %w", err)
+		}
+		return path, data, nil
+	}
+	type read struct {
+		data []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	go func() { // ends with its input, or with the process: a read of a terminal cannot be cancelled
+		data, err := readBounded(a.stdin)
+		done <- read{data, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "standard input", nil, contract.Errorf(contract.ErrInvalidInput, "interrupted while reading standard input: %w", ctx.Err())
+	case got := <-done:
+		if got.err != nil {
+			return "standard input", nil, contract.Errorf(contract.ErrInvalidInput, "read standard input: %w", got.err)
+		}
+		return "standard input", got.data, nil
+	}
+}
+
+func readBounded(input io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(input, contract.MaxWorkBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	return data, nil
+}
