@@ -67,7 +67,7 @@ func TestApplyOutcomes(t *testing.T) {
 	} {
 		path := stale(t)
 		synctest.Test(t, func(t *testing.T) {
-			result := contract.StatusResult{Status: contract.StatusFailed, Reason: string(reason), Message: "what the cluster said", Timestamp: time.Now()}
+			result := contract.StatusResult{Status: contract.StatusFailed, Reason: string(reason), Message: "what the cluster said"}
 			b := &bench{temporal: &fakeTemporal{start: ending(0, result)}}
 			assert.Equal(t, want, b.run("apply", "--manifest-file", file, "--consumer", "cluster-a", "--wait", "--output=json", "--results-path", path), reason)
 			assert.Equal(t, string(reason), b.document(t)["reason"])

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+func TestDeleteWaitsForTheConfirmationOnlyWhenAsked(t *testing.T) {
+	for argument, want := range map[string]string{"": "", "--wait=false": "", "--wait": "Deleted", "--wait=true": "Deleted", "--wait=Deleted": "Deleted"} {
+		path := stale(t)
+		synctest.Test(t, func(t *testing.T) {
+			deleted := contract.StatusResult{Status: contract.StatusDeleted, Reason: contract.ReasonDeleted, Message: "gone"}
+			b := &bench{temporal: &fakeTemporal{start: ending(0, deleted)}}
+			arguments := []string{"delete", "--name", "web", "--consumer", "cluster-a", "--force", "--generation=3", "--timeout=0", "--results-path", path}
+			if argument != "" {
+				arguments = append(arguments, argument)
+			}
+			require.Equal(t, 0, b.run(arguments...), b.stderr.String())
+			assert.Equal(t, contract.Request{
+				Source: "maestro-cli", Consumer: "cluster-a", Action: contract.ActionDelete, Name: "web", Generation: 3, Wait: want, Force: true,
+			}, b.temporal.requests[0])
+			assert.Equal(t, "success", readResults(t, path).Status)
+		})
+	}
+}
+
+func TestDeleteRefusesOtherConditions(t *testing.T) {
+	path := stale(t)
+	b := &bench{}
+	assert.Equal(t, 2, b.run("delete", "--name", "web", "--consumer", "cluster-a", "--wait=Available", "--results-path", path))
+	assert.Equal(t, "InvalidInput", readResults(t, path).Reason)
+}
+
+func TestDeleteDryRunLooksAndChangesNothing(t *testing.T) {
+	deleting := storedWork(t)
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	deleting.DeletedAt = &at
+	for name, test := range map[string]struct {
+		maestro *fakeMaestro
+		code    int
+		message string
+		status  string
+	}{
+		"stored":      {&fakeMaestro{stored: storedWork(t)}, 0, "dry run: version 7 with 3 manifests would be deleted", "success"},
+		"deleting":    {&fakeMaestro{stored: deleting}, 0, "dry run: the work is being deleted already, since 2026-03-01T00:00:00Z", "success"},
+		"absent":      {&fakeMaestro{err: maestro.ErrNotFound}, 0, "dry run: there is no such work", "success"},
+		"unreachable": {&fakeMaestro{err: contract.Errorf(contract.ErrUnavailable, "connection refused")}, 5, "connection refused", "failure"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := stale(t)
+			b := &bench{maestro: test.maestro}
+			assert.Equal(t, test.code, b.run("delete", "--name", "web", "--consumer", "cluster-a", "--dry-run", "--output=json", "--results-path", path))
+			got := readResults(t, path)
+			assert.Equal(t, test.message, got.Message)
+			assert.Equal(t, test.status, got.Status)
+			if test.code == 0 {
+				assert.Equal(t, test.message, b.document(t)["message"])
+			}
+		})
+	}
+}
+
+func TestWaitDefaults(t *testing.T) {
+	path := stale(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := &bench{temporal: &fakeTemporal{start: ending(0, available())}}
+		require.Equal(t, 0, b.run("--source-id", "hyperfleet", "--timeout", "90s", "wait", "--name", "web", "--consumer", "cluster-a", "--results-path", path))
+		assert.Equal(t, contract.Request{
+			Source: "hyperfleet", Consumer: "cluster-a", Action: contract.ActionWait, Name: "web", Wait: "Available", Timeout: "90s",
+		}, b.temporal.requests[0], "global flags may stand before the command, as in the old tool")
+		assert.Equal(t, "success", readResults(t, path).Status)
+	})
+}
+
+func TestWaitRefusesBadInput(t *testing.T) {
+	for _, arguments := range [][]string{{}, {"--name", "web"}, {"--name", "web", "--consumer", "c", "--for", ""}, {"--name", "web", "--consumer", "c", "--for", "(A"}, {"--name", "W", "--consumer", "c"}} {
+		path := stale(t)
+		b := &bench{}
+		assert.Equal(t, 2, b.run(append([]string{"wait", "--results-path", path}, arguments...)...), arguments)
+		assert.Equal(t, "InvalidInput", readResults(t, path).Reason, arguments)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	b := &bench{stdin: workYAML}
+	require.Equal(t, 0, b.run("validate", "--manifest-file", "-", "--consumer", "cluster-a", "--output=json"), b.stderr.String())
+	document := b.document(t)
+	assert.Equal(t, true, document["valid"])
+	assert.Equal(t, []any{"ConfigMap/demo/web"}, document["manifests"])
+
+	two := strings.Replace(workYAML, "name: web\n", "name: Web_1\n  namespace: other\n", 1)
+	b = &bench{stdin: two}
+	assert.Equal(t, 2, b.run("validate", "--manifest-file", "-", "--consumer", "cluster-a"))
+	assert.Empty(t, b.stdout.String())
+	require.Len(t, b.said(), 2, "one line per problem")
+	assert.Contains(t, b.said()[0], "metadata.name")
+	assert.Contains(t, b.said()[1], "metadata.namespace")
+
+	for _, arguments := range [][]string{{}, {"--manifest-file", "/none"}, {"--manifest-file", "-", "--consumer", "A_b"}} {
+		b = &bench{stdin: workYAML}
+		assert.Equal(t, 2, b.run(append([]string{"validate"}, arguments...)...), arguments)
+		assert.Len(t, b.said(), 1, arguments)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	b := &bench{}
+	require.Equal(t, 0, b.run("version"))
+	assert.Equal(t, "version: v1.2.3\ncommit: abc\ndate: 2026-03-01\n", b.stdout.String())
+	b = &bench{}
+	require.Equal(t, 0, b.run("version", "--output", "json"))
+	assert.Equal(t, map[string]any{"version": "v1.2.3", "commit": "abc", "date": "2026-03-01"}, b.document(t))
+}
+
+func TestUsageErrorsAreOneLineAndExitTwo(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                                "maestro-cli: give a command; see maestro-cli --help",
+		"aply":                            `maestro-cli: unknown command "aply" for "maestro-cli"; Did you mean this?; apply; see maestro-cli --help`,
+		"apply --nope":                    "maestro-cli: unknown flag: --nope; see maestro-cli apply --help",
+		"apply --generation x":            "maestro-cli: invalid argument",
+		"apply --wait Available":          `--wait=Available`,
+		"get web":                         `maestro-cli: unexpected argument "web"; see maestro-cli get --help`,
+		"version --output table":          "output (--output)",
+		"get --config /none":              "read configuration file /none",
+		"get --name a":                    "--consumer is required",
+		"get --name a --consumer b":       "TLS is not supported yet",
+		"version --grpc-insecure=perhaps": "grpc-insecure",
+	} {
+		b := &bench{}
+		assert.Equal(t, 2, b.run(strings.Fields(line)...), line)
+		assert.Empty(t, b.stdout.String(), line)
+		said := b.said()
+		assert.Contains(t, said[len(said)-1], want, line)
+		if line != "" {
+			assert.Len(t, said, 1, line)
+		}
+	}
+}
+
+func TestHelpNeedsNoServerAndShowsNothingOfTheEnvironment(t *testing.T) {
+	t.Setenv("MAESTRO_GRPC_ENDPOINT", "private.example:1")
+	t.Setenv("RESULTS_PATH", "/private/result.json")
+	for _, command := range []string{"apply", "delete", "wait", "get", "validate", "version", ""} {
+		b := &bench{}
+		assert.Equal(t, 0, b.run(strings.Fields(command+" --help")...), command)
+		assert.NotContains(t, b.stdout.String(), "private")
+		assert.Contains(t, b.stdout.String(), "--temporal-address")
+		assert.Empty(t, b.stderr.String())
+	}
+}
+
+func TestGetErrors(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		code int
+		say  string
+	}{
+		"absent":       {maestro.ErrNotFound, 1, "maestro-cli: get cluster-a/web: NotFound: source maestro-cli has no such work in Maestro http://localhost:8000; correct --name"},
+		"unreachable":  {contract.Errorf(contract.ErrUnavailable, "connection refused"), 5, "MaestroUnavailable: connection refused"},
+		"unauthorized": {contract.Errorf(contract.ErrUnauthorized, "no"), 1, "Unauthorized"},
+		"other":        {errors.New("odd"), 1, "Internal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &bench{maestro: &fakeMaestro{err: test.err}}
+			assert.Equal(t, test.code, b.run("get", "--name", "web", "--consumer", "cluster-a"))
+			assert.Empty(t, b.stdout.String())
+			require.Len(t, b.said(), 1)
+			assert.Contains(t, b.said()[0], test.say)
+			assert.Equal(t, []string{"cluster-a/web"}, b.maestro.asked)
+		})
+	}
+}
