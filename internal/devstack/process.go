@@ -113,10 +113,10 @@ func (p *Process) reap(cmd *exec.Cmd, logf func(string, ...any)) {
 	p.err, p.reaped = err, true
 	expected := p.expected
 	p.mu.Unlock()
-	close(p.done)
 	if !expected {
 		logf("%s ended by itself: %s", p.name, p.ended())
 	}
+	close(p.done)
 }
 
 // PID is the process id, which is also the id of its process group.

@@ -116,7 +116,7 @@ func TestThousandWorksOnFiftyClusters(t *testing.T) {
 			there += len(clusters.Objects(name))
 		}
 		return there == works*len(consumers)
-	}, 120*time.Second, 100*time.Millisecond)
+	}, 5*time.Minute, 100*time.Millisecond)
 	t.Logf("all works are on their clusters after %s", time.Since(began).Round(time.Millisecond))
 	api.awaitAllAvailable(t, works*len(consumers))
 	t.Logf("all works are available after %s", time.Since(began).Round(time.Millisecond))
@@ -166,5 +166,5 @@ func (a *api) awaitAllAvailable(t *testing.T, want int) {
 			}
 		}
 		return available == want
-	}, 120*time.Second, time.Second, "%d of %d works", available, want)
+	}, 5*time.Minute, time.Second, "%d of %d works", available, want)
 }

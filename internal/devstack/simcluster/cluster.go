@@ -25,6 +25,7 @@ type Options struct {
 // Cluster is a set of simulated managed clusters. Its methods may be called from several goroutines.
 type Cluster struct {
 	opts Options
+	log  *gate
 	life context.Context
 	end  context.CancelFunc
 
@@ -50,8 +51,10 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	if opts.Logf == nil {
 		opts.Logf = func(string, ...any) {}
 	}
+	log := &gate{to: opts.Logf}
+	opts.Logf = log.logf
 	life, end := context.WithCancel(klog.NewContext(context.Background(), logr.New(librarySink{logf: opts.Logf})))
-	c := &Cluster{opts: opts, life: life, end: end, agents: map[string]*agent{}}
+	c := &Cluster{opts: opts, log: log, life: life, end: end, agents: map[string]*agent{}}
 	errs := make([]error, len(opts.Consumers))
 	var waiting sync.WaitGroup
 	for i, name := range opts.Consumers {
@@ -128,6 +131,7 @@ func (c *Cluster) Stop() {
 	}
 	c.end()
 	c.tasks.Wait()
+	c.log.close()
 }
 
 func (c *Cluster) agent(name string) *agent {

@@ -3,9 +3,32 @@ package simcluster
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/go-logr/logr"
 )
+
+// gate lets lines through until it is closed: the client library does not say when its goroutines have ended,
+// and a test's log may not be used after the test.
+type gate struct {
+	mu     sync.RWMutex
+	closed bool
+	to     func(format string, args ...any)
+}
+
+func (g *gate) logf(format string, args ...any) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if !g.closed {
+		g.to(format, args...)
+	}
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+}
 
 // librarySink passes on the errors of the client library and drops its chatter. The errors matter: a work that
 // is too big, for instance, is dropped with nothing but such a line.
