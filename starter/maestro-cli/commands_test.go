@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,7 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/config"
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/starter"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
@@ -178,4 +182,20 @@ func TestGetErrors(t *testing.T) {
 			assert.Equal(t, []string{"cluster-a/web"}, b.maestro.asked)
 		})
 	}
+}
+
+func TestTemporalThatIsNotThereIsExitFive(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	_, err = dialTemporal(t.Context(), config.CLI{Temporal: config.Temporal{TemporalAddress: address, TemporalNamespace: "default"}}, slog.New(slog.DiscardHandler))
+	require.ErrorIs(t, err, starter.ErrTemporalUnavailable)
+
+	path := stale(t)
+	b := &bench{temporal: &fakeTemporal{dialErr: err}}
+	assert.Equal(t, 5, b.run("wait", "--name", "web", "--consumer", "cluster-a", "--results-path", path))
+	assert.Equal(t, "TemporalUnavailable", readResults(t, path).Reason)
+	assert.Len(t, b.said(), 1)
+	assert.Contains(t, b.said()[0], address)
 }

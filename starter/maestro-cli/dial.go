@@ -84,7 +84,7 @@ func (t *temporalOperations) Status(ctx context.Context, workflowID string) (con
 	look, stop := context.WithTimeout(ctx, lookLimit)
 	defer stop()
 	result, err := t.starter.Status(look, workflowID)
-	return result, t.explained(ctx, err)
+	return result, t.explained(look, err)
 }
 
 func (t *temporalOperations) Cancel(ctx context.Context, workflowID string) error {
@@ -93,20 +93,23 @@ func (t *temporalOperations) Cancel(ctx context.Context, workflowID string) erro
 
 func (t *temporalOperations) Close() { t.connection.Close() }
 
+// explained asks Temporal's health when a call got no answer: the deadline of a call looks the same whether Temporal or
+// the worker is missing.
 func (t *temporalOperations) explained(ctx context.Context, err error) error {
 	var namespace *serviceerror.NamespaceNotFound
+	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &namespace):
 		return contract.Errorf(contract.ErrInvalidInput, "Temporal at %s has no namespace %q", t.settings.TemporalAddress, t.settings.TemporalNamespace)
-	case !errors.Is(err, starter.ErrTemporalUnavailable):
+	case !late && !errors.Is(err, starter.ErrTemporalUnavailable):
 		return err
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), healthLimit)
 	defer stop()
 	if _, healthErr := t.connection.CheckHealth(ctx, &client.CheckHealthRequest{}); healthErr != nil {
-		return err
+		return fmt.Errorf("%w: %w", starter.ErrTemporalUnavailable, err)
 	}
 	return fmt.Errorf("%w on task queue %q", errNoWorker, t.settings.TaskQueue)
 }

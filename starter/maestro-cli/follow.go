@@ -40,7 +40,10 @@ func (e *execution) follow(ctx, limited context.Context, server operations, star
 	case ctx.Err() != nil:
 		return e.interrupted(ctx, server, started)
 	case errors.Is(err, starter.ErrTemporalUnavailable) && limited.Err() == nil, limited.Err() != nil && watcher.silent:
-		return e.withIDs(started, e.unreachable(fmt.Errorf("operation %s goes on, but %w", started.WorkflowID, starter.ErrTemporalUnavailable)))
+		return e.withIDs(started, e.unreachable(fmt.Errorf("how operation %s ended is not known: %w", started.WorkflowID, starter.ErrTemporalUnavailable)))
+	case limited.Err() != nil && watcher.answered:
+		return e.withIDs(started, e.refused(contract.Errorf(contract.ErrWaitTimeout,
+			"operation %s has not ended within %s and goes on; last seen: %s", started.WorkflowID, e.limit, watcher.last)))
 	case limited.Err() != nil:
 		return e.withIDs(started, e.refused(contract.Errorf(contract.ErrWaitTimeout,
 			"operation %s has not ended within %s and is still open: is a worker running on task queue %q?", started.WorkflowID, e.limit, e.settings.TaskQueue)))

@@ -119,6 +119,19 @@ func TestMissingWorkerIsSaidAndDoesNotLastForEver(t *testing.T) {
 	})
 }
 
+func TestAttachedOperationWithALongerDeadlineIsLeftAtTheOwnOne(t *testing.T) {
+	path := stale(t)
+	synctest.Test(t, func(t *testing.T) {
+		b := &bench{temporal: &fakeTemporal{start: never, status: func(context.Context) (contract.StatusResult, error) {
+			return contract.StatusResult{Status: contract.StatusInProgress, Message: "waiting for Available"}, nil
+		}}}
+		assert.Equal(t, 3, b.run("wait", "--name", "web", "--consumer", "cluster-a", "--results-path", path))
+		got := readResults(t, path)
+		assert.Equal(t, "WaitTimeout", got.Reason)
+		assert.Contains(t, got.Message, "goes on; last seen: InProgress: waiting for Available")
+	})
+}
+
 func TestOfferToARunningOperationWithoutWorkerIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bench{temporal: &fakeTemporal{start: func(ctx context.Context, _ contract.Request) (operation, error) {
