@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ func startAgent(t *testing.T, s *fakemaestro.Server, consumer string) {
 	works := holder.ManifestWorks(consumer)
 	w, err := works.Watch(ctx, metav1.ListOptions{})
 	require.NoError(t, err)
-	seen := make(chan string, 100)
+	seen := make(chan *workv1.ManifestWork, 100)
 	go func() {
 		for {
 			select {
@@ -50,7 +51,7 @@ func startAgent(t *testing.T, s *fakemaestro.Server, consumer string) {
 				return
 			case event := <-w.ResultChan():
 				if work, ok := event.Object.(*workv1.ManifestWork); ok && event.Type != watch.Deleted {
-					seen <- work.Name
+					seen <- work.DeepCopy()
 				}
 			}
 		}
@@ -61,23 +62,21 @@ func startAgent(t *testing.T, s *fakemaestro.Server, consumer string) {
 			case <-ctx.Done():
 				w.Stop()
 				return
-			case name := <-seen:
-				reconcileUntilDone(ctx, works, name)
+			case work := <-seen:
+				reconcileUntilDone(ctx, works, work)
 			}
 		}
 	}()
 }
 
-// reconcileUntilDone tries again after an error: the event comes before the work is in the client's store.
-func reconcileUntilDone(ctx context.Context, c workv1client.ManifestWorkInterface, name string) {
+// reconcileUntilDone tries again after an error and while the client's store is older than the event: the event is
+// sent before its work is stored.
+func reconcileUntilDone(ctx context.Context, c workv1client.ManifestWorkInterface, seen *workv1.ManifestWork) {
 	retry := time.NewTicker(2 * time.Millisecond)
 	defer retry.Stop()
 	for range 1000 {
-		work, err := c.Get(ctx, name, metav1.GetOptions{})
-		if err == nil {
-			err = reconcile(ctx, c, work)
-		}
-		if err == nil {
+		work, err := c.Get(ctx, seen.Name, metav1.GetOptions{})
+		if err == nil && !older(work, seen) && reconcile(ctx, c, work) == nil {
 			return
 		}
 		select {
@@ -86,6 +85,12 @@ func reconcileUntilDone(ctx context.Context, c workv1client.ManifestWorkInterfac
 			return
 		}
 	}
+}
+
+func older(a, b *workv1.ManifestWork) bool {
+	left, err := strconv.Atoi(a.ResourceVersion)
+	right, err2 := strconv.Atoi(b.ResourceVersion)
+	return err == nil && err2 == nil && left < right
 }
 
 func reconcile(ctx context.Context, c workv1client.ManifestWorkInterface, work *workv1.ManifestWork) error {

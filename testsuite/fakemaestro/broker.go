@@ -8,6 +8,7 @@ import (
 	ce "github.com/cloudevents/sdk-go/v2"
 	"github.com/google/uuid"
 	kubeerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/workqueue"
 	workpayload "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/server"
@@ -44,21 +45,55 @@ func (s *agentService) RegisterHandler(context.Context, server.EventHandler) {}
 
 // specNotice is a committed change that an agent has to hear of.
 type specNotice struct {
+	number int64 // keeps equal changes apart
 	id     string
 	action types.EventAction
 }
 
-// dispatch sends the present state of a row to the agents of its consumer. A row that is gone needs no event.
-func (s *Server) dispatch(notice specNotice) {
+// The delay before a notice is tried again when its consumer has no agent: it doubles with every attempt. The real
+// server's grows to more than a quarter of an hour.
+const (
+	firstRetry   = 5 * time.Millisecond
+	longestRetry = time.Second
+)
+
+func newSpecQueue() workqueue.TypedRateLimitingInterface[specNotice] {
+	return workqueue.NewTypedRateLimitingQueue(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[specNotice](firstRetry, longestRetry))
+}
+
+// dispatchSpecs sends committed changes to the agents until the queue is shut down.
+func (s *Server) dispatchSpecs() {
+	for {
+		notice, shutdown := s.specs.Get()
+		if shutdown {
+			return
+		}
+		if s.dispatch(notice) {
+			s.specs.Forget(notice)
+		} else {
+			s.specs.AddRateLimited(notice)
+		}
+		s.specs.Done(notice)
+	}
+}
+
+// dispatch sends the present state of a row to the agents of its consumer. It returns false when there is none. A row
+// that is gone needs no event.
+func (s *Server) dispatch(notice specNotice) bool {
 	found, failure := s.store.get(notice.id)
 	if failure != nil {
-		return
+		return true
+	}
+	if !s.broker.IsConsumerSubscribed(found.consumer) {
+		return false
 	}
 	evt, err := specEvent(found, found.withTimestamps(), notice.action)
 	if err != nil {
-		return
+		return true // a scripted body that no agent could read
 	}
-	_ = s.broker.HandleEvent(context.Background(), evt) // fails only for events that name no consumer
+	_ = s.broker.HandleEvent(background, evt) // fails only for events that name no consumer
+	return true
 }
 
 // specEvent is the spec as an agent gets it: named after its id, from source "maestro".

@@ -23,8 +23,9 @@
 // # Non-guarantees
 //
 //   - There is no TLS and no identity: what the real server says about them is available as a fault only.
-//   - Events for an agent that is not connected are dropped; the agent learns of them by its resync. The real server
-//     keeps them in its database and tries again as well.
+//   - A change for a consumer without an agent is tried again for ever, at least once a second. The real server waits
+//     longer and longer, and main gives up on deletions after an hour and repeats works without a status after ten
+//     minutes.
 //   - Of the search language the forms that clients use are understood; what the real server takes beyond these
 //     (arithmetic, joins) is refused.
 //   - Nothing survives Close, nothing is limited in size but the gRPC message, and one process has one instance.

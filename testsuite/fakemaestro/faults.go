@@ -191,16 +191,23 @@ func (f *Faults) beforeSubscribe(_ context.Context, source string) error {
 	return struck[0].fault.grpcError("subscribe", source, 0)
 }
 
-// afterPublish loses the answer to a publish that is already stored.
-func (f *Faults) afterPublish(ctx context.Context, p *Publish, grpcPort *port) error {
+// loss is how the answer to a publish that is already stored gets lost.
+type loss struct {
+	err error
+	cut string // the client's address when its connection is to be cut
+}
+
+// afterPublish returns nil when the client is to be answered.
+func (f *Faults) afterPublish(ctx context.Context, p *Publish) *loss {
 	struck := f.strike(call{kinds: answerKinds, consumer: p.Consumer, id: p.ID, action: p.Action})
 	if len(struck) == 0 {
 		return nil
 	}
+	lost := &loss{err: status.Error(codes.Unavailable, "error reading from server: EOF")}
 	if client, ok := peer.FromContext(ctx); ok && struck[0].fault.kind == connectionCut {
-		grpcPort.cut(client.Addr.String())
+		lost.cut = client.Addr.String()
 	}
-	return status.Error(codes.Unavailable, "error reading from server: EOF")
+	return lost
 }
 
 // beforeHTTP reports whether the request was answered by a fault.

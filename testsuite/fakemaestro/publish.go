@@ -47,13 +47,16 @@ func (s *sourceService) Publish(ctx context.Context, req *pbv1.PublishRequest) (
 	}
 	record.Accepted = true
 	record.Stored = s.latestVersion(record.ID)
-	lost := s.faults.afterPublish(ctx, record, s.port)
+	lost := s.faults.afterPublish(ctx, record)
 	record.AnswerLost = lost != nil
-	s.recorder.add(record)
-	if lost != nil {
-		return nil, lost
+	s.recorder.add(record) // before the client can learn anything
+	if lost == nil {
+		return &emptypb.Empty{}, nil
 	}
-	return &emptypb.Empty{}, nil
+	if lost.cut != "" {
+		s.port.cut(lost.cut)
+	}
+	return nil, lost.err
 }
 
 func (s *sourceService) latestVersion(id string) int32 {

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+	"k8s.io/client-go/util/workqueue"
 	workpayload "open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
 	pbv1 "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/grpc/protobuf/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
@@ -61,7 +64,7 @@ type Server struct {
 	subscribers *subscribers
 	broker      *servergrpc.GRPCBroker
 
-	specs    *queue[specNotice]
+	specs    workqueue.TypedRateLimitingInterface[specNotice]
 	statuses *queue[statusNotice]
 
 	httpPort, grpcPort, brokerPort *port
@@ -73,6 +76,7 @@ type Server struct {
 	closing   sync.Once
 	closeErrs error
 	sequences sequences
+	notices   atomic.Int64
 }
 
 // statusNotice is a committed status that subscribers have to hear of. last is set when the row is gone.
@@ -108,22 +112,28 @@ func Start(opts Options) (*Server, error) {
 		recorder:    newRecorder(),
 		inFlight:    newInFlight(),
 		subscribers: newSubscribers(),
-		specs:       newQueue[specNotice](),
+		specs:       newSpecQueue(),
 		statuses:    newQueue[statusNotice](),
 		stopped:     make(chan struct{}),
 	}
 	s.faults = &Faults{server: s}
 	s.store = newStore(opts.Generation, opts.Clock, (*commits)(s))
 	if err := s.open(opts); err != nil {
-		return nil, errors.Join(err, s.closePorts())
+		return nil, errors.Join(err, s.abandon())
 	}
 	for _, name := range opts.Consumers {
 		if _, err := s.AddConsumer(name); err != nil {
-			return nil, errors.Join(err, s.closePorts())
+			return nil, errors.Join(err, s.abandon())
 		}
 	}
 	s.serve(opts)
 	return s, nil
+}
+
+// abandon undoes what Start did before anything was served.
+func (s *Server) abandon() error {
+	s.specs.ShutDown()
+	return s.closePorts()
 }
 
 func (s *Server) open(opts Options) (err error) {
@@ -139,7 +149,7 @@ func (s *Server) open(opts Options) (err error) {
 
 func (s *Server) serve(opts Options) {
 	s.httpServer = &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, ErrorLog: silent}
-	s.grpcServer = grpc.NewServer(grpc.MaxRecvMsgSize(MaxReceiveSize), grpc.WaitForHandlers(true))
+	s.grpcServer = grpc.NewServer(grpcOptions()...)
 	pbv1.RegisterCloudEventServiceServer(s.grpcServer, &sourceService{
 		generation:  opts.Generation,
 		store:       s.store,
@@ -150,7 +160,7 @@ func (s *Server) serve(opts Options) {
 		port:        s.grpcPort,
 		broadcast:   func(r *row) { s.subscribers.broadcast(r, s.stopped) },
 	})
-	s.brokerServer = grpc.NewServer(grpc.MaxRecvMsgSize(MaxReceiveSize), grpc.WaitForHandlers(true))
+	s.brokerServer = grpc.NewServer(grpcOptions()...)
 	s.broker = servergrpc.NewGRPCBroker(&servergrpc.BrokerOptions{HeartbeatCheckInterval: opts.Heartbeat})
 	s.broker.RegisterService(background, workpayload.ManifestBundleEventDataType, &agentService{store: s.store})
 	if opts.Generation == Strict {
@@ -162,8 +172,19 @@ func (s *Server) serve(opts Options) {
 	s.run(func() { _ = s.httpServer.Serve(s.httpPort) }) // ends with Close, which reports
 	s.run(func() { _ = s.grpcServer.Serve(s.grpcPort) })
 	s.run(func() { _ = s.brokerServer.Serve(s.brokerPort) })
-	s.run(func() { s.specs.run(s.stopped, s.dispatch) })
+	s.run(s.dispatchSpecs)
 	s.run(func() { s.statuses.run(s.stopped, s.broadcast) })
+}
+
+// grpcOptions are the defaults of the real server's flags. Without the policy clients that ping every few seconds
+// would be thrown out.
+func grpcOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(MaxReceiveSize),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WaitForHandlers(true),
+	}
 }
 
 func (s *Server) run(f func()) {
@@ -178,6 +199,7 @@ func (s *Server) run(f func()) {
 func (s *Server) Close() error {
 	s.closing.Do(func() {
 		close(s.stopped)
+		s.specs.ShutDown()
 		s.subscribers.dropAll()
 		s.closeErrs = s.closePorts()
 		s.grpcServer.Stop()
@@ -216,8 +238,9 @@ func (s *Server) Faults() *Faults { return s.faults }
 type commits Server
 
 func (c *commits) specChanged(id string, action types.EventAction) {
-	c.specs.push(specNotice{id, action})
+	c.specs.Add(specNotice{c.notices.Add(1), id, action})
 }
+
 func (c *commits) statusChanged(id string) { c.statuses.push(statusNotice{id: id}) }
 func (c *commits) removed(last *row)       { c.statuses.push(statusNotice{id: last.id, last: last}) }
 
