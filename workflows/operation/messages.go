@@ -69,6 +69,7 @@ func (op *operation) submit(ctx workflow.Context, offered contract.Request) (con
 
 // enter a phase: for the query, the search attributes and the UI.
 func (op *operation) enter(ctx workflow.Context, phase contract.Phase, doing string) {
+	op.doing = doing
 	op.result.Timestamp = workflow.Now(ctx)
 	op.result.Message = doing
 	op.show(ctx, phase, doing)

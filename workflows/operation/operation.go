@@ -16,6 +16,8 @@ type operation struct {
 	until time.Time
 	// result is what the query answers.
 	result contract.StatusResult
+	// doing is what the phase under way does, for the message of a cancel.
+	doing string
 	// next is a newer request that this run makes room for.
 	next *contract.Request
 	// stop cancels the step under way when next has come.
@@ -109,6 +111,10 @@ func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (co
 func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult) error {
 	if op.request.Wait == "" || committed.Outcome == contract.CommitAbsent {
 		return nil
+	}
+	// A write that was let finish after its cancel leaves nothing to wait for.
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	deleting := op.request.EffectiveAction() == contract.ActionDelete
 	condition := op.request.Wait

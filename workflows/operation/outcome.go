@@ -62,7 +62,7 @@ func (op *operation) finish(ctx workflow.Context, failure error) (contract.Statu
 	case op.next != nil:
 		op.fail(contract.Errorf(contract.ErrSuperseded, "a newer request has taken over%s", op.stays()))
 	case temporal.IsCanceledError(failure):
-		op.fail(contract.Errorf(contract.ErrCancelled, "cancelled while %s%s", op.result.Message, op.stays()))
+		op.fail(contract.Errorf(contract.ErrCancelled, "cancelled while %s%s", op.doing, op.stays()))
 	case failure != nil:
 		op.fail(typed(failure))
 	}

@@ -1,0 +1,201 @@
+//go:build integration
+
+package replay
+
+import (
+	"context"
+	"flag"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/devstack"
+	"github.com/openshift-hyperfleet/maestro-workflows/starter"
+	"github.com/openshift-hyperfleet/maestro-workflows/testsuite/fakemaestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+var record = flag.Bool("record", false, "record the histories that are missing")
+
+// recorders play a scenario and return the run to keep.
+var recorders = map[string]func(*stage) *starter.Operation{
+	"applied": func(s *stage) *starter.Operation { return s.plays(s.apply("1")) },
+	"applied-and-waited": func(s *stage) *starter.Operation {
+		operation := s.start(s.apply("1", wait("Available"), generation(1)))
+		s.reports(1, available()...)
+		s.ended(operation)
+		return operation
+	},
+	"updated-and-waited": func(s *stage) *starter.Operation {
+		s.plays(s.apply("1"))
+		s.reports(1, available()...)
+		operation := s.start(s.apply("2", wait("Available")))
+		s.reports(2, available()...)
+		s.ended(operation)
+		return operation
+	},
+	"unchanged": func(s *stage) *starter.Operation {
+		s.plays(s.apply("1"))
+		return s.plays(s.apply("1"))
+	},
+	"attached": func(s *stage) *starter.Operation {
+		operation := s.start(s.apply("1", wait("Available")))
+		second := s.start(s.apply("1", wait("Available")))
+		require.True(s.t, second.Attached)
+		s.reports(1, available()...)
+		s.ended(operation)
+		s.ended(second)
+		return operation
+	},
+	"waited-only": func(s *stage) *starter.Operation {
+		s.plays(s.apply("1"))
+		s.reports(1, available()...)
+		return s.plays(contract.Request{Source: source, Consumer: consumer, Action: contract.ActionWait, Name: s.name, Wait: "Available", Timeout: "30s"})
+	},
+	"report-written": func(s *stage) *starter.Operation { return s.plays(s.apply("1", reported("result.json"))) },
+	"report-failed":  func(s *stage) *starter.Operation { return s.plays(s.apply("1", reported("../result.json"))) },
+	"deletion-requested": func(s *stage) *starter.Operation {
+		s.plays(s.apply("1"))
+		return s.plays(s.delete())
+	},
+	"deleted-and-waited": func(s *stage) *starter.Operation {
+		s.plays(s.apply("1"))
+		operation := s.start(s.delete(wait("Deleted")))
+		s.reaches(operation, scheduled(contract.ActivityObserve))
+		require.NoError(s.t, s.maestro.ConfirmDelete(s.uid()))
+		s.ended(operation)
+		return operation
+	},
+	"deleted-absent": func(s *stage) *starter.Operation { return s.plays(s.delete(wait("Deleted"))) },
+	"invalid-input":  func(s *stage) *starter.Operation { return s.plays(s.apply("1", wait("Available AND"))) },
+	"refused": func(s *stage) *starter.Operation {
+		s.maestro.Faults().Inject(fakemaestro.PublishRefused("maestro-8: the manifest is not valid"))
+		return s.plays(s.apply("1"))
+	},
+	"patience-exhausted": func(s *stage) *starter.Operation {
+		s.maestro.Faults().Inject(fakemaestro.HTTPStatus(http.StatusServiceUnavailable))
+		return s.plays(s.apply("1", func(r *contract.Request) { r.Patience = "2s" }))
+	},
+	"apply-failed":          func(s *stage) *starter.Operation { return s.appliesInVain() },
+	"apply-failed-reported": func(s *stage) *starter.Operation { return s.appliesInVain(reported("result.json")) },
+	"vanished": func(s *stage) *starter.Operation {
+		operation := s.start(s.apply("1", wait("Available")))
+		s.reaches(operation, scheduled(contract.ActivityObserve))
+		require.NoError(s.t, s.maestro.ServeSequence(s.uid(), fakemaestro.Step{Status: http.StatusNotFound}))
+		s.ended(operation)
+		return operation
+	},
+	"wait-timed-out": func(s *stage) *starter.Operation {
+		return s.plays(s.apply("1", wait("Available"), func(r *contract.Request) { r.Timeout = "2s" }))
+	},
+	"older-than-stored": func(s *stage) *starter.Operation {
+		s.plays(s.apply("1", generation(5)))
+		return s.plays(s.apply("2", generation(4)))
+	},
+	"cancelled-in-build": func(s *stage) *starter.Operation { return s.cancelledIn(contract.ActivityBuild, s.apply("1")) },
+	"cancelled-in-apply": func(s *stage) *starter.Operation {
+		return s.cancelledIn(contract.ActivityCommit, s.apply("1", wait("Available")))
+	},
+	"cancelled-in-wait": func(s *stage) *starter.Operation {
+		return s.cancelledIn(contract.ActivityObserve, s.apply("1", wait("Available")))
+	},
+	"cancelled-in-wait-reported": func(s *stage) *starter.Operation {
+		return s.cancelledIn(contract.ActivityObserve, s.apply("1", wait("Available"), reported("result.json")))
+	},
+	"superseded-in-build": func(s *stage) *starter.Operation { return s.supersededIn(contract.ActivityBuild, s.apply("1")) },
+	"superseded-in-apply": func(s *stage) *starter.Operation {
+		return s.supersededIn(contract.ActivityCommit, s.apply("1", wait("Available")))
+	},
+	"superseded-in-wait": func(s *stage) *starter.Operation {
+		return s.supersededIn(contract.ActivityObserve, s.apply("1", wait("Available")))
+	},
+	"superseded-in-report": func(s *stage) *starter.Operation {
+		return s.supersededIn(contract.ActivityReport, s.apply("1", reported("result.json")))
+	},
+	"superseding": func(s *stage) *starter.Operation {
+		first := s.supersededIn(contract.ActivityObserve, s.apply("1", wait("Available")))
+		described, err := s.temporal.DescribeWorkflowExecution(s.ctx, first.WorkflowID, "")
+		require.NoError(s.t, err)
+		first.RunID = described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+		return first
+	},
+}
+
+// plays a request from start to end.
+func (s *stage) plays(request contract.Request) *starter.Operation {
+	s.t.Helper()
+	operation := s.start(request)
+	s.ended(operation)
+	return operation
+}
+
+func (s *stage) appliesInVain(more ...func(*contract.Request)) *starter.Operation {
+	s.t.Helper()
+	operation := s.start(s.apply("1", append(more, wait("Available"), func(r *contract.Request) { r.Grace = "1s" })...))
+	s.reports(1, condition("Applied", metav1.ConditionFalse, `configmaps "settings" is forbidden: not allowed`))
+	s.ended(operation)
+	return operation
+}
+
+// held starts a request that stays in the activity until the gate opens.
+func (s *stage) held(activity string, request contract.Request) *starter.Operation {
+	s.t.Helper()
+	s.gate.shut(activity)
+	operation := s.start(request)
+	s.reaches(operation, scheduled(activity))
+	return operation
+}
+
+func (s *stage) cancelledIn(activity string, request contract.Request) *starter.Operation {
+	s.t.Helper()
+	operation := s.held(activity, request)
+	require.NoError(s.t, s.starter.Cancel(s.ctx, operation.WorkflowID))
+	s.reaches(operation, isType(enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED))
+	s.gate.open()
+	s.ended(operation)
+	return operation
+}
+
+func (s *stage) supersededIn(activity string, request contract.Request) *starter.Operation {
+	s.t.Helper()
+	operation := s.held(activity, request)
+	newer := s.start(s.apply("2"))
+	require.Equal(s.t, operation.RunID, newer.RunID, "the running operation takes the newer request")
+	s.gate.open()
+	s.ended(operation)
+	s.ended(newer)
+	return operation
+}
+
+func TestEveryScenarioHasARecorder(t *testing.T) {
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(scenarios[contract.WorkflowOperation])), slices.Collect(maps.Keys(recorders)))
+}
+
+func TestRecord(t *testing.T) {
+	if !*record {
+		t.Skip("give -record to record the missing histories")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	stack, err := devstack.Start(ctx, devstack.Options{WithoutMaestro: true, Logf: t.Logf})
+	require.NoError(t, err)
+	t.Cleanup(stack.Stop)
+	for _, scenario := range slices.Sorted(maps.Keys(recorders)) {
+		if _, err := os.Stat(fixture(contract.WorkflowOperation, scenario)); err == nil {
+			continue
+		}
+		t.Run(scenario, func(t *testing.T) {
+			stage := newStage(t, stack.TemporalAddress(), scenario)
+			operation := recorders[scenario](stage)
+			stage.save(scenario, operation.WorkflowID, operation.RunID)
+		})
+	}
+}
