@@ -46,9 +46,10 @@ const (
 // Commit makes the stored work what the request wants, in one attempt: read, decide, publish on top of the version just
 // read. Running it twice is harmless: the second run reads what the first one stored and finds nothing to do.
 func (c *Committer) Commit(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
+	defer heartbeat(ctx, heartbeatEvery)()
 	result, err := c.commit(ctx, params)
 	result.Attempt = int(activity.GetInfo(ctx).Attempt)
-	return result, application(err)
+	return result, patient(activity.GetInfo(ctx), time.Now(), err)
 }
 
 func (c *Committer) commit(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {

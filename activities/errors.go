@@ -1,9 +1,6 @@
 package activities
 
 import (
-	"errors"
-	"time"
-
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
@@ -14,12 +11,4 @@ func application(err error) error {
 		return nil
 	}
 	return (&contract.Error{Type: contract.TypeOf(err), Message: err.Error(), Delay: delayOf(err)}).Application()
-}
-
-func delayOf(err error) time.Duration {
-	var typed *contract.Error
-	if errors.As(err, &typed) {
-		return typed.Delay
-	}
-	return 0
 }

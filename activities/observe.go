@@ -72,13 +72,7 @@ func (o *Observer) Observe(ctx context.Context, params contract.ObserveParams) (
 // nextLook doubles from [contract.PollFirst] to [contract.PollMax] and spreads by a fifth, so that waits which started
 // together do not stay together.
 func nextLook(attempt int32) time.Duration {
-	delay := contract.PollFirst
-	for range attempt - 1 {
-		if delay = delay * 2; delay >= contract.PollMax {
-			delay = contract.PollMax
-			break
-		}
-	}
+	delay := doubled(contract.PollFirst, contract.PollMax, attempt)
 	return time.Duration(float64(delay) * (0.9 + 0.2*rand.Float64()))
 }
 

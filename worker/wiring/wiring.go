@@ -36,6 +36,7 @@ type Config struct {
 const (
 	defaultActivities  = 200
 	defaultStopTimeout = 30 * time.Second
+	heartbeatThrottle  = 2 * time.Second
 )
 
 // Worker serves operations until it is stopped.
@@ -67,6 +68,8 @@ func New(ctx context.Context, temporal client.Client, config Config) (*Worker, e
 	w := worker.New(temporal, config.TaskQueue, worker.Options{
 		MaxConcurrentActivityExecutionSize: config.Activities,
 		WorkerStopTimeout:                  config.StopTimeout,
+		// The default of four fifths of the heartbeat timeout leaves a busy worker too little.
+		MaxHeartbeatThrottleInterval: heartbeatThrottle,
 	})
 	register(w, server, config.ResultsDir)
 	return &Worker{temporal: w, maestro: server}, nil

@@ -92,6 +92,7 @@ func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (co
 		return committed, nil
 	}
 	op.enter(ctx, contract.PhaseApplying, "writing to Maestro")
+	began := workflow.Now(ctx)
 	patience := min(op.durations.Patience, op.remaining(ctx))
 	ctx = workflow.WithActivityOptions(ctx, commitOptions(op.target(), patience))
 	err := workflow.ExecuteActivity(ctx, contract.ActivityCommit, contract.CommitParams{
@@ -99,7 +100,7 @@ func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (co
 		Work: op.request.Work, Generation: built.Generation, Force: op.request.Force,
 	}).Get(ctx, &committed)
 	if err != nil {
-		return committed, patienceLost(err, patience)
+		return committed, patienceLost(err, workflow.Now(ctx).Sub(began))
 	}
 	op.result.Version, op.result.Attempts = committed.Version, committed.Attempt
 	op.settle(committed)

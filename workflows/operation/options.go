@@ -11,13 +11,14 @@ import (
 
 // The activities' options, all in one place:
 //
-//	activity  StartToClose  ScheduleToClose               backoff        cancel
-//	Build     10 s          1 min                         1 s → 10 s     at once
-//	Commit    40 s          request's patience            0.5 s → 15 s   waits for the attempt under way
-//	Observe   15 s          until the deadline + 30 s     see activity   at once
-//	Report    10 s          1 min                         1 s → 10 s     never
+//	activity  StartToClose  heartbeat  ScheduleToClose            backoff        cancel
+//	Build     10 s          -          1 min                      1 s → 10 s     at once
+//	Commit    40 s          8 s        request's patience         see activity   waits for the attempt under way
+//	Observe   15 s          -          until the deadline + 30 s  see activity   at once
+//	Report    10 s          -          1 min                      1 s → 10 s     never
 //
-// StartToClose bounds one attempt and so the delay after a worker was killed in it; ScheduleToClose is the patience.
+// StartToClose, or the heartbeat, bounds the delay after a worker was killed in an attempt; ScheduleToClose is the
+// patience.
 // Errors say themselves whether they are retryable ([contract.Rules]), and Observe says itself when to look again.
 
 func buildOptions(work string) workflow.ActivityOptions {
@@ -32,6 +33,7 @@ func buildOptions(work string) workflow.ActivityOptions {
 func commitOptions(work string, patience time.Duration) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    40 * time.Second,
+		HeartbeatTimeout:       8 * time.Second,
 		ScheduleToCloseTimeout: patience,
 		RetryPolicy:            backoff(500*time.Millisecond, 15*time.Second),
 		WaitForCancellation:    true,

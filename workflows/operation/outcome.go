@@ -160,7 +160,7 @@ func typed(err error) *contract.Error {
 }
 
 // patienceLost is the failure of a write: what Maestro said last, and for how long it was tried when that was not final.
-func patienceLost(err error, patience time.Duration) error {
+func patienceLost(err error, tried time.Duration) error {
 	if temporal.IsCanceledError(err) {
 		return err
 	}
@@ -168,13 +168,13 @@ func patienceLost(err error, patience time.Duration) error {
 	if errors.As(err, &application) {
 		failure := typed(err)
 		if contract.Rules[failure.Type].Retryable {
-			return contract.Errorf(failure.Type, "gave up after %s: %s", patience, failure.Message)
+			return contract.Errorf(failure.Type, "gave up after %s: %s", tried.Round(time.Second), failure.Message)
 		}
 		return failure
 	}
 	var timeout *temporal.TimeoutError
 	if errors.As(err, &timeout) {
-		return contract.Errorf(contract.ErrUnavailable, "gave up after %s: the write was never finished", patience)
+		return contract.Errorf(contract.ErrUnavailable, "gave up after %s: the write was never finished", tried.Round(time.Second))
 	}
 	return err
 }
