@@ -71,7 +71,8 @@ func (op *operation) submit(ctx workflow.Context, offered contract.Request) (con
 func (op *operation) enter(ctx workflow.Context, phase contract.Phase, doing string) {
 	op.doing = doing
 	op.result.Timestamp = workflow.Now(ctx)
-	op.result.Message = doing
+	// A write that is followed by a wait is not an outcome yet.
+	op.result.Reason, op.result.Message = contract.ReasonRunning, doing
 	op.show(ctx, phase, doing)
 }
 
