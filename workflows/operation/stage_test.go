@@ -92,22 +92,15 @@ func newStage(t *testing.T) *stage {
 func (s *stage) stub() {
 	stubs := map[string]any{
 		contract.ActivityBuild: func(_ context.Context, params contract.BuildParams) (contract.BuildResult, error) {
-			s.called = append(s.called, contract.ActivityBuild)
 			return s.build(params)
 		},
 		contract.ActivityCommit: func(_ context.Context, params contract.CommitParams) (contract.CommitResult, error) {
-			s.called = append(s.called, contract.ActivityCommit)
-			s.commits = append(s.commits, params)
 			return s.commit(params)
 		},
 		contract.ActivityObserve: func(_ context.Context, params contract.ObserveParams) (contract.ObserveResult, error) {
-			s.called = append(s.called, contract.ActivityObserve)
-			s.observes = append(s.observes, params)
 			return s.observe(params)
 		},
 		contract.ActivityReport: func(_ context.Context, params contract.ReportParams) (contract.ReportResult, error) {
-			s.called = append(s.called, contract.ActivityReport)
-			s.reports = append(s.reports, params.Result)
 			return s.report(params)
 		},
 	}
@@ -121,6 +114,27 @@ func (s *stage) stub() {
 	for name, stub := range stubs {
 		s.env.OnActivity(name, mock.Anything, mock.Anything).After(takes[name]).Return(stub)
 	}
+	s.env.SetOnActivityStartedListener(s.started)
+}
+
+// started notes an attempt. A cancelled activity goes on in the test environment, so the stubs themselves note nothing.
+func (s *stage) started(info *activity.Info, _ context.Context, args converter.EncodedValues) {
+	s.called = append(s.called, info.ActivityType.Name)
+	switch info.ActivityType.Name {
+	case contract.ActivityCommit:
+		s.commits = append(s.commits, decoded[contract.CommitParams](s.t, args))
+	case contract.ActivityObserve:
+		s.observes = append(s.observes, decoded[contract.ObserveParams](s.t, args))
+	case contract.ActivityReport:
+		s.reports = append(s.reports, decoded[contract.ReportParams](s.t, args).Result)
+	}
+}
+
+func decoded[T any](t *testing.T, args converter.EncodedValues) T {
+	t.Helper()
+	var value T
+	require.NoError(t, args.Get(&value))
+	return value
 }
 
 // play runs the request to its end.
