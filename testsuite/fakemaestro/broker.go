@@ -92,7 +92,7 @@ func (s *Server) dispatch(notice specNotice) bool {
 	if err != nil {
 		return true // a scripted body that no agent could read
 	}
-	_ = s.broker.HandleEvent(background, evt) // fails only for events that name no consumer
+	_ = s.broker.HandleEvent(context.Background(), evt) // fails only for events that name no consumer
 	return true
 }
 

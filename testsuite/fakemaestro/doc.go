@@ -29,7 +29,9 @@
 //   - Of the search language the forms that clients use are understood; what the real server takes beyond these
 //     (arithmetic, joins) is refused.
 //   - Nothing survives Close, nothing is limited in size but the gRPC message, and one process has one instance.
-//   - Texts that only [Loose] produces were read, not captured from a running server.
+//   - What [Strict] answers was compared with the running server. What only [Loose] answers was not; of the refusal of
+//     duplicates no more than the words "duplicate manifest" is known.
+//   - Answers are not compressed.
 //
 // # Where to start
 //

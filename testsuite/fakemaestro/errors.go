@@ -32,9 +32,8 @@ func (c errorCode) httpStatus() int {
 		return http.StatusBadRequest
 	case codeGeneral:
 		return http.StatusInternalServerError
-	default:
-		return http.StatusInternalServerError
 	}
+	panic(fmt.Sprintf("fakemaestro: error code %d has no status", int(c)))
 }
 
 // serviceError is what every operation of the server fails with. Over gRPC only its text travels, behind a few words

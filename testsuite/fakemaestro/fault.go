@@ -42,6 +42,7 @@ const (
 	httpStatus
 	httpSlow
 	httpHang
+	eventLost
 )
 
 // Times ends the fault after it has struck n times; 0 means until it is removed.
@@ -66,8 +67,8 @@ func AnswerLost() Fault { return Fault{kind: answerLost} }
 // ConnectionCut stores the publish and then closes the client's connection without an answer.
 func ConnectionCut() Fault { return Fault{kind: connectionCut} }
 
-// PublishConflict refuses every update as if another writer had been faster. The version that it names is the stored
-// one plus one, so it is never the one that was sent, and the row does not move.
+// PublishConflict lets another writer in before every update: the version is raised with unchanged content, and the
+// update, if it names the version that its sender has read, is refused by the server's own rule.
 func PublishConflict() Fault { return Fault{kind: publishConflict, action: "update_request"} }
 
 // PublishRefused refuses every publish with the text, unchanged; code Unknown, as all refusals of the real server.
@@ -114,6 +115,9 @@ func HTTPSlow(delay time.Duration) Fault { return Fault{kind: httpSlow, delay: d
 // gives up.
 func HTTPHang() Fault { return Fault{kind: httpHang} }
 
+// EventLost keeps status events from the subscribers; what is stored does not change.
+func EventLost() Fault { return Fault{kind: eventLost} }
+
 // call is what a fault can be limited to.
 type call struct {
 	kinds    map[faultKind]bool // what can happen at this point
@@ -132,11 +136,8 @@ func (f Fault) concerns(c call) bool {
 }
 
 // grpcError is the answer of the faults that refuse a call about a source.
-func (f Fault) grpcError(verb, source string, latest int32) error {
+func (f Fault) grpcError(verb, source string) error {
 	switch f.kind {
-	case publishConflict:
-		return fmt.Errorf("failed to update resource: %v", failf(codeConflict,
-			"the resource version is not the latest, the latest version: %d", latest+1))
 	case publishError:
 		return status.Error(f.code, f.text)
 	case noCredentials:
@@ -145,7 +146,7 @@ func (f Fault) grpcError(verb, source string, latest int32) error {
 		return fmt.Errorf("token not authenticated")
 	case notAuthorized:
 		return fmt.Errorf("unauthorized to %s the event from source %s", verb, source)
-	default:
-		return nil
+	case answerLost, connectionCut, publishConflict, publishSlow, publishHang, httpStatus, httpSlow, httpHang, eventLost:
 	}
+	panic(fmt.Sprintf("fakemaestro: fault %d does not refuse a call about a source", int(f.kind)))
 }

@@ -124,11 +124,10 @@ func (f Fault) waits() bool {
 	switch f.kind {
 	case publishSlow, publishHang, httpSlow, httpHang:
 		return true
-	case answerLost, connectionCut, publishConflict, publishError, notAuthorized, noCredentials, badToken, httpStatus:
-		return false
-	default:
-		return false
+	case answerLost, connectionCut, publishConflict, publishError, notAuthorized, noCredentials, badToken, httpStatus,
+		eventLost:
 	}
+	return false
 }
 
 // hold waits as the fault demands. A slow call is not shortened when the fault is removed.
@@ -158,6 +157,7 @@ var (
 	answerKinds  = kinds(answerLost, connectionCut)
 	streamKinds  = kinds(noCredentials, badToken, notAuthorized)
 	httpKinds    = kinds(httpStatus, httpSlow, httpHang)
+	eventKinds   = kinds(eventLost)
 )
 
 func kinds(all ...faultKind) map[faultKind]bool {
@@ -168,7 +168,7 @@ func kinds(all ...faultKind) map[faultKind]bool {
 	return set
 }
 
-func (f *Faults) beforePublish(ctx context.Context, p *Publish, latest func(id string) int32) error {
+func (f *Faults) beforePublish(ctx context.Context, p *Publish) error {
 	c := call{kinds: publishKinds, consumer: p.Consumer, id: p.ID, action: p.Action}
 	var refused error
 	for _, in := range f.strike(c) {
@@ -178,17 +178,21 @@ func (f *Faults) beforePublish(ctx context.Context, p *Publish, latest func(id s
 			}
 			continue
 		}
-		refused = in.fault.grpcError("publish", p.Source, latest(p.ID))
+		if in.fault.kind == publishConflict {
+			f.server.store.raise(p.ID)
+			continue
+		}
+		refused = in.fault.grpcError("publish", p.Source)
 	}
 	return refused
 }
 
-func (f *Faults) beforeSubscribe(_ context.Context, source string) error {
+func (f *Faults) beforeSubscribe(source string) error {
 	struck := f.strike(call{kinds: streamKinds})
 	if len(struck) == 0 {
 		return nil
 	}
-	return struck[0].fault.grpcError("subscribe", source, 0)
+	return struck[0].fault.grpcError("subscribe", source)
 }
 
 // loss is how the answer to a publish that is already stored gets lost.
@@ -208,6 +212,11 @@ func (f *Faults) afterPublish(ctx context.Context, p *Publish) *loss {
 		lost.cut = client.Addr.String()
 	}
 	return lost
+}
+
+// losesEvent reports whether a status event about the row is lost.
+func (f *Faults) losesEvent(r *row) bool {
+	return len(f.strike(call{kinds: eventKinds, consumer: r.consumer, id: r.id})) > 0
 }
 
 // beforeHTTP reports whether the request was answered by a fault.

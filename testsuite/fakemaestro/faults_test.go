@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/testsuite/fakemaestro"
 )
@@ -61,7 +63,6 @@ func TestRefusedPublishesDoNotMoveTheVersion(t *testing.T) {
 		text  string
 		code  codes.Code
 	}{
-		{fakemaestro.PublishConflict(), "maestro-6: the resource version is not the latest, the latest version: 2", codes.Unknown},
 		{fakemaestro.PublishRefused("failed to update resource: maestro-26: busy"), "failed to update resource: maestro-26: busy", codes.Unknown},
 		{fakemaestro.PublishError(codes.ResourceExhausted, "slow down"), "slow down", codes.ResourceExhausted},
 		{fakemaestro.NoCredentials(), "invalid token", codes.Unauthenticated},
@@ -78,6 +79,20 @@ func TestRefusedPublishesDoNotMoveTheVersion(t *testing.T) {
 	}
 	assert.EqualValues(t, 1, get(t, c, "c1", "w").Generation)
 	require.NoError(t, update(t, c, "c1", base, newWork("w", configMap("a", "2"))))
+}
+
+func TestConflictsComeFromAVersionThatMoves(t *testing.T) {
+	s := fakemaestro.New(t, fakemaestro.Options{Consumers: []string{"c1"}})
+	c := sourceClient(t, s, source)
+	create(t, c, "c1", newWork("w", configMap("a", "1")))
+	s.Faults().Inject(fakemaestro.PublishConflict().Times(2))
+	for _, text := range []string{"the latest version: 2", "the latest version: 3"} {
+		err := update(t, c, "c1", get(t, c, "c1", "w"), newWork("w", configMap("a", "2")))
+		require.Error(t, err)
+		assert.Contains(t, err.Error(), "failed to update resource: maestro-6: the resource version is not the latest, "+text)
+	}
+	require.NoError(t, update(t, c, "c1", get(t, c, "c1", "w"), newWork("w", configMap("a", "2"))))
+	assert.EqualValues(t, 4, get(t, c, "c1", "w").Generation)
 }
 
 func TestSubscriptionsAreRefusedWithoutCredentials(t *testing.T) {
@@ -191,6 +206,25 @@ func TestHangingPublishIsNotStoredWhenTheClientGivesUp(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, publishes[0].Accepted)
 	assert.Empty(t, s.Bundles())
+}
+
+func TestLostEventsLeaveWhatIsStored(t *testing.T) {
+	s := fakemaestro.New(t, fakemaestro.Options{Consumers: []string{"c1"}})
+	c := sourceClient(t, s, source)
+	create(t, c, "c1", newWork("w", configMap("a", "1")))
+	w, err := c.ManifestWorks("c1").Watch(testContext(t), metav1.ListOptions{})
+	require.NoError(t, err)
+	id := fakemaestro.UID(source, "c1", "w")
+	lost := s.Faults().Inject(fakemaestro.EventLost().ID(id).Times(1))
+	require.NoError(t, s.SetStatus(id, fakemaestro.Status{Conditions: []metav1.Condition{condition("Applied", 1)}}))
+	require.NoError(t, lost.WaitHits(testContext(t), 1))
+	require.NoError(t, s.SetStatus(id, fakemaestro.Status{Conditions: []metav1.Condition{condition("Available", 1)}}))
+	_, work := nextEvent(t, w, func(_ watch.Event, work *workv1.ManifestWork) bool { return len(work.Status.Conditions) > 0 })
+	assert.Equal(t, "Available", work.Status.Conditions[0].Type, "the first event never came")
+
+	require.True(t, s.Vanish(id))
+	code, _ := call(t, s, "GET", api+"/resource-bundles/"+id, "")
+	assert.Equal(t, 404, code)
 }
 
 func TestClearEndsEverything(t *testing.T) {

@@ -1,7 +1,6 @@
 package fakemaestro
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log"
@@ -18,10 +17,8 @@ import (
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-var (
-	background = context.Background()
-	silent     = log.New(io.Discard, "", 0)
-)
+// silent swallows what the HTTP server says about connections that faults have cut.
+var silent = log.New(io.Discard, "", 0)
 
 // UID is the id under which the OCM source client stores a ManifestWork.
 func UID(source, consumer, name string) string {
@@ -185,6 +182,17 @@ func (s *Server) ConfirmDelete(id string) error {
 	}
 	_, err := s.ReportStatus(id, status)
 	return err
+}
+
+// Vanish removes a bundle without a word to anybody, as if it had been deleted while nobody listened. It reports
+// whether there was one.
+func (s *Server) Vanish(id string) bool {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	_, existed := s.store.rows[id]
+	delete(s.store.rows, id)
+	delete(s.store.scripts, id)
+	return existed
 }
 
 // Notify sends the stored status of a bundle to the subscribers again.

@@ -36,9 +36,9 @@ func (s *sourceService) Publish(ctx context.Context, req *pbv1.PublishRequest) (
 		return nil, fmt.Errorf("failed to convert protobuf to cloudevent: %v", err)
 	}
 	record := newPublish(evt)
-	err = s.faults.beforePublish(ctx, record, s.latestVersion)
+	err = s.faults.beforePublish(ctx, record)
 	if err == nil {
-		err = s.handle(ctx, evt)
+		err = s.handle(evt)
 	}
 	if err != nil {
 		record.Err = err.Error()
@@ -66,7 +66,7 @@ func (s *sourceService) latestVersion(id string) int32 {
 	return 0
 }
 
-func (s *sourceService) handle(ctx context.Context, evt *ce.Event) error {
+func (s *sourceService) handle(evt *ce.Event) error {
 	eventType, err := types.ParseCloudEventsType(evt.Type())
 	if err != nil {
 		return fmt.Errorf("failed to parse cloud event type %s, %v", evt.Type(), err)
@@ -81,10 +81,10 @@ func (s *sourceService) handle(ctx context.Context, evt *ce.Event) error {
 	if err != nil {
 		return fmt.Errorf("failed to decode cloudevent: %v", err)
 	}
-	return s.apply(ctx, eventType.Action, req)
+	return s.apply(eventType.Action, req)
 }
 
-func (s *sourceService) apply(_ context.Context, action types.EventAction, req request) error {
+func (s *sourceService) apply(action types.EventAction, req request) error {
 	switch action {
 	case types.CreateRequestAction:
 		if failure := s.store.create(req); failure != nil {

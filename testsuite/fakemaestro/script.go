@@ -36,14 +36,14 @@ type RawOption func(*rawOptions)
 
 type rawOptions struct {
 	id, source string
-	any        bool
+	anyID      bool
 }
 
 // ForID serves the body under another id than the one in it.
 func ForID(id string) RawOption { return func(o *rawOptions) { o.id = id } }
 
 // ForAnyID serves the body under its own id and under every id that is not known otherwise.
-func ForAnyID() RawOption { return func(o *rawOptions) { o.any = true } }
+func ForAnyID() RawOption { return func(o *rawOptions) { o.anyID = true } }
 
 // OwnedBy gives the bundle a source. Without one it is found by searches for any source.
 func OwnedBy(source string) RawOption { return func(o *rawOptions) { o.source = source } }
@@ -61,17 +61,17 @@ func (s *Server) PutRaw(body []byte, opts ...RawOption) error {
 	if options.id != "" {
 		raw.id, raw.name = options.id, options.id
 	}
-	if raw.id == "" && options.any {
+	if raw.id == "" && options.anyID {
 		raw.id, raw.name = "any", "any"
 	}
 	if raw.id == "" {
 		return errors.Join(errors.New("put raw bundle: no id in the body and none given"), err)
 	}
 	raw.source, raw.anySource = options.source, options.source == ""
-	return s.store.putRaw(raw, options.any)
+	return s.store.putRaw(raw, options.anyID)
 }
 
-func (s *store) putRaw(raw *row, any bool) error {
+func (s *store) putRaw(raw *row, anyID bool) error {
 	if raw.consumer != "" {
 		if _, failure := s.createConsumer(raw.consumer, nil); failure != nil && failure.code != codeConflict {
 			return fmt.Errorf("put raw bundle: %w", failure)
@@ -80,7 +80,7 @@ func (s *store) putRaw(raw *row, any bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(raw)
-	if any {
+	if anyID {
 		s.anyRow = raw.id
 	}
 	return nil

@@ -294,9 +294,8 @@ func compare(value any, operator, literal string) truth {
 		return truthOf(order > 0)
 	case ">=":
 		return truthOf(order >= 0)
-	default:
-		return no
 	}
+	panic("fakemaestro: comparison " + operator + " passed the parser")
 }
 
 func sign(f float64) int {

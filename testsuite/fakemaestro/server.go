@@ -1,6 +1,7 @@
 package fakemaestro
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -162,7 +163,7 @@ func (s *Server) serve(opts Options) {
 	})
 	s.brokerServer = grpc.NewServer(grpcOptions()...)
 	s.broker = servergrpc.NewGRPCBroker(&servergrpc.BrokerOptions{HeartbeatCheckInterval: opts.Heartbeat})
-	s.broker.RegisterService(background, workpayload.ManifestBundleEventDataType, &agentService{store: s.store})
+	s.broker.RegisterService(context.Background(), workpayload.ManifestBundleEventDataType, &agentService{store: s.store})
 	if opts.Generation == Strict {
 		pbv1.RegisterCloudEventServiceServer(s.brokerServer, &strictBroker{GRPCBroker: s.broker, store: s.store})
 	} else {
@@ -254,5 +255,7 @@ func (s *Server) broadcast(notice statusNotice) {
 		}
 		r = found
 	}
-	s.subscribers.broadcast(r, s.stopped)
+	if !s.faults.losesEvent(r) {
+		s.subscribers.broadcast(r, s.stopped)
+	}
 }

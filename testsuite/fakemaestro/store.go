@@ -153,6 +153,21 @@ func (s *store) update(req request) *serviceError {
 	return nil
 }
 
+// raise is an update by somebody else that leaves the content as it is.
+func (s *store) raise(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.find(id)
+	if found == nil || found.deleting() {
+		return
+	}
+	next := *found
+	next.version++
+	next.updatedAt, next.raw = s.now(), nil
+	s.put(&next)
+	s.notify.specChanged(next.id, types.UpdateRequestAction)
+}
+
 // markDeleting is the soft delete. It succeeds for unknown and for already deleted ids as well.
 func (s *store) markDeleting(id string) {
 	s.mu.Lock()

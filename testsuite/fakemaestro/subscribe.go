@@ -161,7 +161,7 @@ func statusEvent(r *row) (*ce.Event, error) {
 // Subscribe streams the status events of one source until the client leaves or the stream is dropped.
 func (s *sourceService) Subscribe(req *pbv1.SubscriptionRequest, stream pbv1.CloudEventService_SubscribeServer) error {
 	ctx := stream.Context()
-	if err := s.faults.beforeSubscribe(ctx, req.Source); err != nil {
+	if err := s.faults.beforeSubscribe(req.Source); err != nil {
 		return err
 	}
 	id, sub := s.subscribers.add(req.Source, ctx.Done())

@@ -174,5 +174,11 @@ func aggregate(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s", errs.ToAggregate().Error())
+	return fmt.Errorf("%s", asTheServerSays(errs.ToAggregate().Error()))
+}
+
+// asTheServerSays restores a wording of the release of apimachinery that the server is built with: the newer one calls
+// the key of an annotation a label key.
+func asTheServerSays(text string) string {
+	return strings.ReplaceAll(text, "a valid label key must consist", "a qualified name must consist")
 }
