@@ -4,9 +4,9 @@
 // It does no I/O, knows no clock, no Temporal and no logger, so that the command line and the workflow's activities say
 // and do the same.
 //
-// Guarantees: a manifest keeps its keys' order and its numbers' text; reading an input
-// of [contract.MaxWorkBytes] takes bounded time and memory, whatever its aliases; all problems of an input are found at once; a
-// comparison never calls two works equal that a cluster could tell apart.
+// Guarantees: a manifest keeps its keys' order and its numbers' text; reading an input of the largest size takes bounded
+// time and memory, whatever its aliases; all problems of an input are found at once; a comparison never calls two works
+// equal that a cluster could tell apart.
 //
 // Non-guarantees: the condition language is the plain one (conditions joined by AND); merging is not built yet.
 //

@@ -1,11 +1,11 @@
 package manifest
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
+	k8sjson "sigs.k8s.io/json"
 )
 
 // Identity names one object on a cluster. The API version does not count: two versions of one object are the same
@@ -41,9 +41,10 @@ type head struct {
 	} `json:"metadata"`
 }
 
+// readHead takes the exact names only, as Maestro and Kubernetes do.
 func readHead(manifest workv1.Manifest) (head, error) {
 	var h head
-	if err := json.Unmarshal(manifest.Raw, &h); err != nil {
+	if err := k8sjson.UnmarshalCaseSensitivePreserveInts(manifest.Raw, &h); err != nil {
 		return h, fmt.Errorf("not a Kubernetes object: %s", plainYAMLError(err))
 	}
 	return h, nil

@@ -35,6 +35,9 @@ func Validate(work *workv1.ManifestWork, consumer string) (warnings []string, er
 			bad("metadata.annotations", "%s", err)
 		}
 	}
+	if _, found := work.Annotations[contract.AnnotationExecutor]; found {
+		bad("metadata.annotations", "annotation %s: written by maestro-workflows, give spec.executor", contract.AnnotationExecutor)
+	}
 	collect(&problems, apivalidation.ValidateAnnotations(work.Annotations, field.NewPath("metadata", "annotations")))
 	collect(&problems, metavalidation.ValidateLabels(work.Labels, field.NewPath("metadata", "labels")))
 
@@ -75,6 +78,9 @@ func validateManifests(manifests []workv1.Manifest) (size int, problems []error)
 			continue
 		}
 		problems = append(problems, validateHead(path, h)...)
+		for _, problem := range validateContent(manifest) {
+			problems = append(problems, fmt.Errorf("%s: %w", path, problem))
+		}
 		if h.Kind == "" || h.Metadata.Name == "" {
 			continue
 		}
