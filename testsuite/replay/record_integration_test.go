@@ -104,6 +104,10 @@ var recorders = map[string]func(*stage) *starter.Operation{
 	"cancelled-in-apply": func(s *stage) *starter.Operation {
 		return s.cancelledIn(contract.ActivityCommit, s.apply("1", wait("Available")))
 	},
+	"cancelled-in-failing-apply": func(s *stage) *starter.Operation {
+		s.maestro.Faults().Inject(fakemaestro.HTTPStatus(http.StatusServiceUnavailable))
+		return s.cancelledIn(contract.ActivityCommit, s.apply("1", wait("Available")))
+	},
 	"cancelled-in-wait": func(s *stage) *starter.Operation {
 		return s.cancelledIn(contract.ActivityObserve, s.apply("1", wait("Available")))
 	},

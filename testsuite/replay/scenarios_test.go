@@ -58,6 +58,7 @@ var scenarios = map[string]map[string]end{
 		"older-than-stored":          {failed, contract.PhaseSuperseded, string(contract.ErrSuperseded)},
 		"cancelled-in-build":         {canceled, contract.PhaseCancelled, string(contract.ErrCancelled)},
 		"cancelled-in-apply":         {canceled, contract.PhaseCancelled, string(contract.ErrCancelled)},
+		"cancelled-in-failing-apply": {canceled, contract.PhaseCancelled, string(contract.ErrCancelled)},
 		"cancelled-in-wait":          {canceled, contract.PhaseCancelled, string(contract.ErrCancelled)},
 		"cancelled-in-wait-reported": {canceled, contract.PhaseCancelled, string(contract.ErrCancelled)},
 		"superseded-in-build":        {continued, contract.PhaseSuperseded, ""},

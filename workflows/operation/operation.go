@@ -100,7 +100,7 @@ func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (co
 		Work: op.request.Work, Generation: built.Generation, Force: op.request.Force,
 	}).Get(ctx, &committed)
 	if err != nil {
-		return committed, patienceLost(err, workflow.Now(ctx).Sub(began))
+		return committed, patienceLost(ctx, err, workflow.Now(ctx).Sub(began))
 	}
 	op.result.Version, op.result.Attempts = committed.Version, committed.Attempt
 	op.settle(committed)

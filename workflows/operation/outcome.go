@@ -160,23 +160,26 @@ func typed(err error) *contract.Error {
 }
 
 // patienceLost is the failure of a write: what Maestro said last, and for how long it was tried when that was not final.
-func patienceLost(err error, tried time.Duration) error {
+// After a cancel it is the cancel that kept the write from being tried again; what Maestro said is kept beside it,
+// because the write may have been stored all the same.
+func patienceLost(ctx workflow.Context, err error, tried time.Duration) error {
 	if temporal.IsCanceledError(err) {
 		return err
 	}
+	failure := typed(err)
 	var application *temporal.ApplicationError
-	if errors.As(err, &application) {
-		failure := typed(err)
-		if contract.Rules[failure.Type].Retryable {
-			return contract.Errorf(failure.Type, "gave up after %s: %s", tried.Round(time.Second), failure.Message)
-		}
-		return failure
-	}
 	var timeout *temporal.TimeoutError
-	if errors.As(err, &timeout) {
-		return contract.Errorf(contract.ErrUnavailable, "gave up after %s: the write was never finished", tried.Round(time.Second))
+	if !errors.As(err, &application) && errors.As(err, &timeout) {
+		failure = contract.Errorf(contract.ErrUnavailable, "the write was never finished")
 	}
-	return err
+	switch {
+	case !contract.Rules[failure.Type].Retryable:
+		return failure
+	case ctx.Err() != nil:
+		return contract.Errorf(contract.ErrCancelled, "cancelled while writing to Maestro; the last attempt failed: %s", failure.Message)
+	default:
+		return contract.Errorf(failure.Type, "gave up after %s: %s", tried.Round(time.Second), failure.Message)
+	}
 }
 
 // deadlineLost is for a wait whose last look did not end, because no worker ran or Maestro hung: it is timed out all
