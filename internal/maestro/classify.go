@@ -70,6 +70,9 @@ func classifyText(endpoint, text string) error {
 	case strings.Contains(text, "fk_resources_consumers"):
 		// The caller asks the consumers before it says so.
 		return contract.Errorf(contract.ErrManifestRefused, "Maestro %s: %s", endpoint, text)
+	case strings.Contains(text, "(SQLSTATE 22"):
+		// The database cannot keep the data itself, such as a NUL in a string: trying again changes nothing.
+		return contract.Errorf(contract.ErrManifestRefused, "Maestro %s refuses it: %s", endpoint, text)
 	case code == codeGeneral, code == codeAdvisoryLock, strings.Contains(text, "failed to authorize the request"):
 		return contract.Errorf(contract.ErrUnavailable, "Maestro %s: %s", endpoint, text)
 	default:

@@ -20,7 +20,7 @@ import (
 )
 
 // Create publishes a work that Maestro does not have. Its first version is 1. VersionConflict means that somebody else
-// created it meanwhile.
+// created it meanwhile, UnderDeletion that it still waits for its removal from the cluster.
 func (c *Client) Create(ctx context.Context, source string, work *workv1.ManifestWork) error {
 	err := c.publish(ctx, source, cetypes.CreateRequestAction, work, 0)
 	if err == nil {
@@ -34,7 +34,9 @@ func (c *Client) explainCreate(ctx context.Context, source string, work *workv1.
 	if contract.TypeOf(refusal) != contract.ErrManifestRefused {
 		return refusal
 	}
-	switch _, err := c.Read(ctx, source, work.Namespace, work.Name); {
+	switch now, err := c.Read(ctx, source, work.Namespace, work.Name); {
+	case err == nil && now.DeletedAt != nil:
+		return underDeletion(now)
 	case err == nil:
 		return contract.Errorf(contract.ErrVersionConflict, "somebody else created it meanwhile: %w", refusal)
 	case !errors.Is(err, ErrNotFound):
@@ -77,7 +79,7 @@ func (c *Client) explainUpdate(ctx context.Context, source string, stored *manif
 	case err != nil:
 		return err
 	case now.DeletedAt != nil:
-		return contract.Errorf(contract.ErrUnderDeletion, "it is being deleted since %s", now.DeletedAt.UTC().Format(time.RFC3339))
+		return underDeletion(now)
 	case now.Version != stored.Version:
 		return contract.Errorf(contract.ErrVersionConflict, "version moved from %d to %d", stored.Version, now.Version)
 	case !manifest.SameSet(stored.Work, work):
@@ -87,6 +89,10 @@ func (c *Client) explainUpdate(ctx context.Context, source string, stored *manif
 	default:
 		return refusal
 	}
+}
+
+func underDeletion(stored *manifest.Stored) error {
+	return contract.Errorf(contract.ErrUnderDeletion, "it is being deleted since %s", stored.DeletedAt.UTC().Format(time.RFC3339))
 }
 
 // Delete asks for the removal of a stored work. It is accepted, not done, when this returns: the bundle answers 404
