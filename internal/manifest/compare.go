@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/big"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -17,7 +18,7 @@ func Same(stored, desired *workv1.ManifestWork) bool {
 	if !equality.Semantic.DeepEqual(stored.Labels, desired.Labels) ||
 		!equality.Semantic.DeepEqual(stored.Annotations, desired.Annotations) ||
 		!equality.Semantic.DeepEqual(stored.OwnerReferences, desired.OwnerReferences) ||
-		!equality.Semantic.DeepEqual(stored.Spec.DeleteOption, desired.Spec.DeleteOption) ||
+		!equality.Semantic.DeepEqual(deleteOption(stored), deleteOption(desired)) ||
 		!equality.Semantic.DeepEqual(stored.Spec.ManifestConfigs, desired.Spec.ManifestConfigs) ||
 		!equality.Semantic.DeepEqual(stored.Spec.Executor, desired.Spec.Executor) {
 		return false
@@ -32,6 +33,14 @@ func Same(stored, desired *workv1.ManifestWork) bool {
 		}
 	}
 	return true
+}
+
+// deleteOption: Maestro gives an empty one back for a work without.
+func deleteOption(work *workv1.ManifestWork) workv1.DeleteOption {
+	if work.Spec.DeleteOption == nil {
+		return workv1.DeleteOption{}
+	}
+	return *work.Spec.DeleteOption
 }
 
 func sameJSON(stored, desired []byte) bool {
@@ -89,40 +98,35 @@ func sameNumber(stored, desired string) bool {
 	if stored == desired {
 		return true
 	}
-	have, okHave := exact(stored)
-	want, okWant := exact(desired)
-	if !okHave || !okWant {
+	have, known := exact(stored)
+	if !known {
 		return false
 	}
-	if have.Cmp(want) == 0 {
+	if want, known := exact(desired); known && have.Cmp(want) == 0 {
 		return true
 	}
 	rounded, err := strconv.ParseFloat(desired, 64)
 	if err != nil {
 		return false
 	}
-	nearest := new(big.Rat)
-	if nearest.SetFloat64(rounded) == nil {
-		return false
-	}
-	if have.Cmp(nearest) == 0 {
+	if have.Cmp(new(big.Rat).SetFloat64(rounded)) == 0 {
 		return true
 	}
 	// The server prints the double in its shortest form, which need not be the double's exact value.
-	shown, err := strconv.ParseFloat(stored, 64)
-	return err == nil && shown == rounded && isShortest(stored, rounded)
+	shortest, known := exact(strconv.FormatFloat(rounded, 'g', -1, 64))
+	return known && have.Cmp(shortest) == 0
 }
 
-func isShortest(text string, value float64) bool {
-	shown, ok := exact(text)
-	shortest, okShortest := exact(strconv.FormatFloat(value, 'g', -1, 64))
-	return ok && okShortest && shown.Cmp(shortest) == 0
-}
-
-// exact reads a JSON number; exponents that would need more than a few hundred digits are left to text comparison.
+// exact reads a JSON number that is within the range of doubles, in both directions, and not absurdly long: the others
+// would need up to a million digits.
 func exact(text string) (*big.Rat, bool) {
-	if value, err := strconv.ParseFloat(text, 64); err != nil || (value != 0 && (value > 1e300 || value < -1e300)) || len(text) > 400 {
+	value, err := strconv.ParseFloat(text, 64)
+	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
+	if err != nil || len(text) > 400 || value == 0 && strings.ContainsAny(mantissa, "123456789") {
 		return nil, false
+	}
+	if value == 0 {
+		return new(big.Rat), true
 	}
 	return new(big.Rat).SetString(text)
 }
