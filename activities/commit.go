@@ -47,7 +47,9 @@ const (
 // read. Running it twice is harmless: the second run reads what the first one stored and finds nothing to do.
 func (c *Committer) Commit(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
 	defer heartbeat(ctx, heartbeatEvery)()
-	result, err := c.commit(ctx, params)
+	attempt, done := uncancelled(ctx)
+	defer done()
+	result, err := c.commit(attempt, params)
 	result.Attempt = int(activity.GetInfo(ctx).Attempt)
 	return result, patient(activity.GetInfo(ctx), time.Now(), err)
 }

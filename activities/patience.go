@@ -82,3 +82,13 @@ func heartbeat(ctx context.Context, every time.Duration) (stop func()) {
 		<-stopped
 	}
 }
+
+// uncancelled keeps the attempt's deadline but not its cancel, of which the heartbeat tells: a write whose answer is on
+// its way is heard to its end, or nobody would know what is stored. Each request has its own, shorter time-out.
+func uncancelled(ctx context.Context) (context.Context, context.CancelFunc) {
+	detached := context.WithoutCancel(ctx)
+	if deadline, limited := ctx.Deadline(); limited {
+		return context.WithDeadline(detached, deadline)
+	}
+	return context.WithCancel(detached)
+}
