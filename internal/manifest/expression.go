@@ -95,10 +95,10 @@ func parseTerm(text string) (Term, error) {
 		return Term{}, fmt.Errorf("%s is not supported, conditions are joined by AND", text)
 	}
 	term := Term{Status: "True", text: text}
-	selector, condition, onManifest := strings.Cut(text, ":")
-	if !onManifest {
-		selector, condition = "", text
-	}
+	// The last colon, because names of RBAC objects have colons and condition types have none.
+	colon := strings.LastIndexByte(text, ':')
+	onManifest := colon >= 0
+	selector, condition := text[:max(colon, 0)], text[colon+1:]
 	name, status, given := strings.Cut(condition, "=")
 	if given {
 		switch status {
