@@ -1,0 +1,132 @@
+package manifest
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// version of a work's content, generation and owner; the zero values mean none.
+type content struct {
+	replicas, generation int
+	owner                string
+}
+
+func (c content) work() *workv1.ManifestWork {
+	work := workOf(`{"apiVersion":"hypershift.openshift.io/v1beta1","kind":"NodePool","metadata":{"name":"workers"},"spec":{"replicas":` + strconv.Itoa(c.replicas) + `}}`)
+	work.Namespace = "c1"
+	if c.generation > 0 {
+		work.Annotations = map[string]string{contract.AnnotationGeneration: strconv.Itoa(c.generation)}
+	}
+	if c.owner != "" {
+		work.Labels = map[string]string{contract.LabelOwner: c.owner}
+	}
+	return work
+}
+
+func TestDecide(t *testing.T) {
+	const forced = true
+	for name, sample := range map[string]struct {
+		stored, desired content
+		force           bool
+		write           Write
+		fails           contract.ErrorType
+	}{
+		"same":                                {content{2, 7, "a"}, content{2, 7, "a"}, false, WriteNothing, ""},
+		"same, forced":                        {content{2, 7, "a"}, content{2, 7, "a"}, forced, WriteNothing, ""},
+		"newer":                               {content{2, 7, "a"}, content{3, 8, "a"}, false, WriteUpdate, ""},
+		"newer, same content":                 {content{2, 7, "a"}, content{2, 8, "a"}, false, WriteUpdate, ""},
+		"older":                               {content{2, 7, "a"}, content{3, 6, "a"}, false, WriteNothing, contract.ErrSuperseded},
+		"older, same content":                 {content{2, 7, "a"}, content{2, 6, "a"}, false, WriteNothing, contract.ErrSuperseded},
+		"older, forced":                       {content{2, 7, "a"}, content{3, 6, "a"}, forced, WriteNothing, contract.ErrSuperseded},
+		"equal generation, other content":     {content{2, 7, "a"}, content{3, 7, "a"}, false, WriteNothing, contract.ErrGenerationConflict},
+		"equal, other content, forced":        {content{2, 7, "a"}, content{3, 7, "a"}, forced, WriteUpdate, ""},
+		"none given, none stored":             {content{2, 0, "a"}, content{3, 0, "a"}, false, WriteUpdate, ""},
+		"none given":                          {content{2, 7, "a"}, content{3, 0, "a"}, false, WriteUpdate, ""},
+		"none given, same content":            {content{2, 7, "a"}, content{2, 0, "a"}, false, WriteNothing, ""},
+		"none stored":                         {content{2, 0, "a"}, content{3, 1, "a"}, false, WriteUpdate, ""},
+		"none stored, same content":           {content{2, 0, "a"}, content{2, 1, "a"}, false, WriteUpdate, ""},
+		"another owner":                       {content{2, 7, "a"}, content{3, 8, "b"}, false, WriteNothing, contract.ErrOwnershipConflict},
+		"another owner, same content":         {content{2, 7, "a"}, content{2, 7, "b"}, false, WriteNothing, contract.ErrOwnershipConflict},
+		"no owner given":                      {content{2, 7, "a"}, content{3, 8, ""}, false, WriteNothing, contract.ErrOwnershipConflict},
+		"another owner, forced":               {content{2, 7, "a"}, content{3, 8, "b"}, forced, WriteUpdate, ""},
+		"another owner, older":                {content{2, 7, "a"}, content{3, 6, "b"}, false, WriteNothing, contract.ErrOwnershipConflict},
+		"another owner, older, forced":        {content{2, 7, "a"}, content{3, 6, "b"}, forced, WriteNothing, contract.ErrSuperseded},
+		"nobody's":                            {content{2, 7, ""}, content{3, 8, "b"}, false, WriteUpdate, ""},
+		"nobody's, only the label is missing": {content{2, 7, ""}, content{2, 8, "b"}, false, WriteUpdate, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stored := &Stored{Consumer: "c1", Version: 4, Work: sample.stored.work()}
+			desired := sample.desired.work()
+			write, work, err := Decide(stored, desired, sample.force)
+			assert.Equal(t, sample.desired.work(), desired, "the argument is not changed")
+			assert.Equal(t, sample.write, write)
+			if sample.fails != "" {
+				require.Error(t, err)
+				assert.Equal(t, sample.fails, contract.TypeOf(err))
+				assert.Nil(t, work)
+				return
+			}
+			require.NoError(t, err)
+			generation := max(sample.desired.generation, sample.stored.generation)
+			want := content{sample.desired.replicas, generation, sample.desired.owner}
+			assert.Equal(t, want.work(), work, "a write keeps the generation that is stored")
+
+			stored.DeletedAt = new(time.Time)
+			_, _, err = Decide(stored, desired, sample.force)
+			assert.Equal(t, contract.ErrUnderDeletion, contract.TypeOf(err), "while it is being deleted")
+		})
+	}
+}
+
+func TestDecideCreatesWhatIsNotThere(t *testing.T) {
+	desired := content{2, 7, "a"}.work()
+	for _, force := range []bool{false, true} {
+		write, work, err := Decide(nil, desired, force)
+		require.NoError(t, err)
+		assert.Equal(t, WriteCreate, write)
+		assert.Same(t, desired, work)
+	}
+}
+
+func TestRefusalsSayWhoAndWhat(t *testing.T) {
+	at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.FixedZone("", 3600))
+	stored := &Stored{Consumer: "c1", Work: content{2, 7, "ingress"}.work()}
+	_, _, err := Decide(stored, content{2, 7, "pools"}.work(), false)
+	assert.EqualError(t, err, `work sample on c1 belongs to hyperfleet.io/adapter=ingress, this request's is "pools"`)
+	_, _, err = Decide(stored, content{3, 6, "ingress"}.work(), false)
+	assert.EqualError(t, err, "work sample on c1 already holds generation 7, this request is generation 6")
+	_, _, err = Decide(stored, content{3, 7, "ingress"}.work(), false)
+	assert.EqualError(t, err, "work sample on c1 already holds generation 7 with other content")
+	stored.DeletedAt = &at
+	_, _, err = Decide(stored, content{3, 8, "ingress"}.work(), true)
+	assert.EqualError(t, err, "work sample on c1 is being deleted since 2026-03-01T09:00:00Z and the cluster has not confirmed it")
+}
+
+func TestAnUnreadableStoredGenerationIsNone(t *testing.T) {
+	stored := &Stored{Consumer: "c1", Work: content{2, 0, ""}.work()}
+	stored.Work.Annotations = map[string]string{contract.AnnotationGeneration: "seven"}
+	assert.Zero(t, stored.Generation())
+	write, _, err := Decide(stored, content{2, 1, ""}.work(), false)
+	require.NoError(t, err)
+	assert.Equal(t, WriteUpdate, write)
+}
+
+func TestDesiredLeavesItsArgumentAlone(t *testing.T) {
+	work := workOf(goodManifest)
+	work.Annotations = map[string]string{"a": "b"}
+	before := work.DeepCopy()
+	desired := Desired(work, "c1", 7)
+	assert.Equal(t, before, work)
+	assert.Equal(t, "c1", desired.Namespace)
+	assert.Equal(t, map[string]string{"a": "b", contract.AnnotationGeneration: "7"}, desired.Annotations)
+	desired.Spec.Workload.Manifests[0].Raw[0] = 'x'
+	assert.Equal(t, before, work, "nothing is shared")
+	assert.Nil(t, Desired(workOf(goodManifest), "c1", 0).Annotations)
+}
