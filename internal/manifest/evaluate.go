@@ -118,8 +118,7 @@ func (v view) lacksOnManifests(term Term) string {
 			continue
 		}
 		selected++
-		condition, found := find(resource.Conditions, term.Type)
-		if text := v.differs(term, condition, found); text != "" {
+		if text := v.lacksOnManifest(term, resource); text != "" {
 			return id.String() + ": " + text
 		}
 	}
@@ -127,6 +126,35 @@ func (v view) lacksOnManifests(term Term) string {
 		return fmt.Sprintf("%s: the cluster reports no such manifest", term)
 	}
 	return ""
+}
+
+// lacksOnManifest is [view.lacks] for one manifest. As for the work, Available needs Applied beside it: the manifest's,
+// or the work's when the cluster gives none for the manifest.
+func (v view) lacksOnManifest(term Term, resource contract.ResourceStatus) string {
+	condition, found := v.findOn(resource, term.Type)
+	if text := v.differs(term, condition, found); text != "" || term.Type != "Available" || term.Status != "True" {
+		return text
+	}
+	applied, found := v.findOn(resource, "Applied")
+	if !found {
+		applied, found = find(v.status.Conditions, "Applied")
+	}
+	if text := v.differs(Term{Type: "Applied", Status: "True", text: "Applied"}, applied, found); text != "" {
+		return "Available is True, but " + text
+	}
+	return ""
+}
+
+// findOn finds a manifest's condition. The agent writes a manifest's Applied, which has no generation of its own, in
+// one pass with the work's, and may send a newer Available before: so it belongs to the version of the work's.
+func (v view) findOn(resource contract.ResourceStatus, name string) (contract.Condition, bool) {
+	condition, found := find(resource.Conditions, name)
+	if name == "Applied" && condition.ObservedGeneration == 0 {
+		if applied, whole := find(v.status.Conditions, "Applied"); whole {
+			condition.ObservedGeneration = applied.ObservedGeneration
+		}
+	}
+	return condition, found
 }
 
 // differs compares one condition with what a term wants; "" when it is as wanted.
@@ -163,15 +191,15 @@ func because(condition contract.Condition) string {
 func (v view) resources() []contract.ResourceStatus {
 	resources := make([]contract.ResourceStatus, len(v.status.Resources))
 	for index, resource := range v.status.Resources {
-		resource.Applied = v.true(resource.Conditions, "Applied")
-		resource.Available = v.true(resource.Conditions, "Available")
+		resource.Applied = v.true(resource, "Applied")
+		resource.Available = v.true(resource, "Available")
 		resources[index] = resource
 	}
 	return resources
 }
 
-func (v view) true(conditions []contract.Condition, name string) bool {
-	condition, found := find(conditions, name)
+func (v view) true(resource contract.ResourceStatus, name string) bool {
+	condition, found := v.findOn(resource, name)
 	return found && condition.Status == "True" && v.fresh(condition)
 }
 
@@ -201,7 +229,7 @@ func (v view) refusal() (text string, heals bool) {
 	var causes []string
 	heals = true
 	for _, resource := range v.status.Resources {
-		condition, found := find(resource.Conditions, "Applied")
+		condition, found := v.findOn(resource, "Applied")
 		if !found || condition.Status != "False" || !v.fresh(condition) {
 			continue
 		}
@@ -220,10 +248,12 @@ func (v view) refusal() (text string, heals bool) {
 //	Deployment.apps "web" is invalid: spec.selector: Invalid value: …: field is immutable
 //	configmaps "a" is forbidden: User "system:serviceaccount:…" cannot create resource …
 //	pods "a" is forbidden: exceeded quota: …            heals when the quota is raised or pods go
+//	configmaps "a" is forbidden: unable to create new content in namespace b because it is being terminated
+//	                                                    heals when the namespace is gone and made again
 //	no matches for kind "Widget" in version "…"         heals when the CRD is there
 func canHeal(message string) bool {
 	switch {
-	case strings.Contains(message, "exceeded quota"):
+	case strings.Contains(message, "exceeded quota"), strings.Contains(message, "because it is being terminated"):
 		return true
 	case strings.Contains(message, "field is immutable"), strings.Contains(message, "is invalid:"), strings.Contains(message, "is forbidden:"):
 		return false
