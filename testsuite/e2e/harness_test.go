@@ -80,12 +80,18 @@ func workOf(name string, manifests ...map[string]any) json.RawMessage {
 // startWorker runs a worker in this process until the test ends.
 func startWorker(t *testing.T, queue string, config maestro.Config) {
 	t.Helper()
+	worker := mustWorker(t, queue, config)
+	t.Cleanup(func() { _ = worker.Stop() })
+}
+
+func mustWorker(t testing.TB, queue string, config maestro.Config) *wiring.Worker {
+	t.Helper()
 	worker, err := wiring.New(t.Context(), temporal, wiring.Config{
 		TaskQueue: queue, Namespace: stack.Namespace(), Maestro: config, ResultsDir: t.TempDir(), StopTimeout: time.Second,
 	})
 	require.NoError(t, err)
 	require.NoError(t, worker.Start())
-	t.Cleanup(func() { _ = worker.Stop() })
+	return worker
 }
 
 // spawnWorker runs the worker binary; grpc and http are the ways to Maestro.
