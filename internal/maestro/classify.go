@@ -62,18 +62,19 @@ func classifyGRPC(endpoint string, err error) error {
 	}
 }
 
-// classifyText is for answers of code Unknown, which is all that Maestro gives for its own errors.
+// classifyText is for answers of code Unknown, which is all that Maestro gives for its own errors. A refusal quotes the
+// manifests, so the words of other errors only count where they stand in those: at the beginning, or behind a code.
 func classifyText(endpoint, text string) error {
 	switch code := codeIn(text); {
-	case strings.Contains(text, "unauthorized to "), code == codeUnauthorized, code == codeUnauthentic:
+	case strings.HasPrefix(text, "unauthorized to "), text == "token not authenticated", code == codeUnauthorized, code == codeUnauthentic:
 		return contract.Errorf(contract.ErrUnauthorized, "Maestro %s: %s", endpoint, text)
-	case strings.Contains(text, "fk_resources_consumers"):
+	case code == codeGeneral && strings.Contains(text, "fk_resources_consumers"):
 		// The caller asks the consumers before it says so.
 		return contract.Errorf(contract.ErrManifestRefused, "Maestro %s: %s", endpoint, text)
-	case strings.Contains(text, "(SQLSTATE 22"):
+	case code == codeGeneral && strings.Contains(text, "(SQLSTATE 22"):
 		// The database cannot keep the data itself, such as a NUL in a string: trying again changes nothing.
 		return contract.Errorf(contract.ErrManifestRefused, "Maestro %s refuses it: %s", endpoint, text)
-	case code == codeGeneral, code == codeAdvisoryLock, strings.Contains(text, "failed to authorize the request"):
+	case code == codeGeneral, code == codeAdvisoryLock, strings.HasPrefix(text, "failed to authorize the request"):
 		return contract.Errorf(contract.ErrUnavailable, "Maestro %s: %s", endpoint, text)
 	default:
 		return contract.Errorf(contract.ErrManifestRefused, "Maestro %s refuses it: %s", endpoint, text)

@@ -18,6 +18,7 @@ var contentChecks = []check{
 	{"an updated work reads back as written", updatedWorkReadsBack},
 	{"manifests keep nulls, empty values and the order of lists", manifestsKeepTheirMeaning},
 	{"optional fields can be added and removed", optionalFieldsComeAndGo},
+	{"an empty delete option reads back as equal", emptyDeleteOption},
 	{"strings survive", stringsSurvive},
 	{"numbers read back as equal", numbersReadBack},
 	{"a changed number is a change", changedNumberIsAChange},
@@ -140,6 +141,15 @@ func optionalFieldsComeAndGo(s *scene) {
 			s.assertSettled(removed, without)
 			assert.Equal(s, added.Version+1, removed.Version)
 		})
+	}
+}
+
+// The server gives an empty object for none.
+func emptyDeleteOption(s *scene) {
+	for index, option := range []*workv1.DeleteOption{nil, {}, {PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}} {
+		desired := newWork(s.consumer, fmt.Sprintf("web-%d", index), configMap("a", "1"))
+		desired.Spec.DeleteOption = option
+		s.assertSettled(s.create(desired), desired)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
@@ -16,6 +17,7 @@ var deletionChecks = []check{
 	{"a delete of an old version is accepted", deleteOfOldVersion},
 	{"a delete of an absent work is accepted", deleteOfAbsentWork},
 	{"a work created after its deletion is a fresh one", createAfterDelete},
+	{"a confirmation counts even when nothing was deleted", confirmationWithoutDeletion},
 	{"a work that was applied goes from the cluster", deleteFromCluster},
 }
 
@@ -68,10 +70,11 @@ func deleteOfAbsentWork(s *scene) {
 }
 
 func createAfterDelete(s *scene) {
-	s.create(s.work(configMap("a", "1")))
-	s.change(s.work(configMap("a", "2")))
-	before := s.remove()
 	s.connect()
+	s.create(s.work(configMap("a", "1", "delete-delay", "20ms")))
+	s.change(s.work(configMap("a", "2", "delete-delay", "20ms")))
+	before := s.awaitAvailable(2)
+	require.NoError(s, s.client.Delete(s.ctx(), source, before))
 	s.awaitGone()
 	s.disconnect()
 
@@ -82,6 +85,16 @@ func createAfterDelete(s *scene) {
 	assert.Nil(s, after.DeletedAt)
 	assert.False(s, after.Status.Reported)
 	s.assertSettled(after, s.work(configMap("b", "3")))
+}
+
+// The server removes a work on any report that says Deleted, whatever its version. A confirmation that a cluster repeats
+// can therefore take away a work that was created anew in between: not found after a write is possible at any time.
+func confirmationWithoutDeletion(s *scene) {
+	stored := s.create(s.work(configMap("a", "1")))
+	s.report(stored.ID, 9, metav1.Condition{Type: "Applied", Status: metav1.ConditionTrue, Reason: "Early"})
+	s.assertUntouched(stored) // a report for another version than the stored one is dropped
+	s.report(stored.ID, 9, metav1.Condition{Type: "Deleted", Status: metav1.ConditionTrue, Reason: "ManifestsDeleted"})
+	s.awaitGone()
 }
 
 func deleteFromCluster(s *scene) {

@@ -59,15 +59,15 @@ func largeManifests(s *scene) {
 	desired := s.work(configMap("a", strings.Repeat("x", contract.MaxManifestsBytes)))
 	_, err := manifest.Validate(desired, s.consumer)
 	s.assertType(contract.ErrTooLarge, err)
-	s.assertSettled(s.create(desired), desired)
+	s.assertSame(s.create(desired), desired)
 }
 
 func hugeMessage(s *scene) {
-	huge := s.work(configMap("a", strings.Repeat("x", 4<<20)))
-	s.assertType(contract.ErrTooLarge, s.client.Create(s.ctx(), source, huge))
-	_, err := s.client.Read(s.ctx(), source, s.consumer, workName)
-	assert.ErrorIs(s, err, maestro.ErrNotFound)
+	huge := configMap("a", strings.Repeat("x", 4<<20))
 	stored := s.create(s.work(configMap("a", "1")))
-	s.assertType(contract.ErrTooLarge, s.client.Update(s.ctx(), source, stored, huge))
+	s.assertType(contract.ErrTooLarge, s.client.Update(s.ctx(), source, stored, s.work(huge)))
 	s.assertUntouched(stored)
+	s.assertType(contract.ErrTooLarge, s.client.Create(s.ctx(), source, newWork(s.consumer, "huge", huge)))
+	_, err := s.client.Read(s.ctx(), source, s.consumer, "huge")
+	assert.ErrorIs(s, err, maestro.ErrNotFound)
 }

@@ -22,13 +22,9 @@ var notable = []string{
 	"9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551615", "18446744073709551616",
 	"999999999999999999999", "1000000000000000000000", "1e20", "1e21", "1e22", "1e23", "123456789012345678901234567890",
 	"0.000001", "0.0000001", "1e-6", "1e-7", "1.23e-9", "3.141592653589793238462643383279", "0.1000000000000000055511151231257827",
-	"1e100", "1.7e200", "1e299", "1e300",
+	"1e100", "1.7e200", "1e299", "1e300", "1.0000000000000002e300", "1e308", "1.7976931348623157e308", "-1.7976931348623157e308",
 	"1e-100", "1e-300", "2.2250738585072014e-308", "5e-324", "-5e-324", "2e-324", "1e-400",
 }
-
-// huge numbers are kept like all others, but [manifest.Same] only compares them as text, so a work that has one is
-// written again by each apply. They are recorded without that assertion.
-var huge = []string{"1.0000000000000002e300", "1e308", "1.7976931348623157e308", "-1.7976931348623157e308"}
 
 func numbersReadBack(s *scene) {
 	numbers := append(append([]string{}, notable...), generatedNumbers()...)
@@ -43,10 +39,6 @@ func numbersReadBack(s *scene) {
 	}
 	s.assertSettled(stored, desired)
 	s.assertSettled(s.change(desired), desired)
-
-	for index, kept := range s.keptNumbers(s.create(newWork(s.consumer, "huge", configMapOf("huge", "["+strings.Join(huge, ",")+"]"))), len(huge)) {
-		s.record("number "+huge[index], kept)
-	}
 }
 
 func (s *scene) keptNumbers(stored *manifest.Stored, want int) []string {
@@ -66,10 +58,10 @@ func (s *scene) keptNumbers(stored *manifest.Stored, want int) []string {
 func generatedNumbers() []string {
 	random := rand.New(rand.NewPCG(1, 2))
 	var numbers []string
-	for range 200 {
+	for range 80 {
 		integer := random.Int64() >> random.IntN(63)
 		bits := math.Float64frombits(random.Uint64())
-		if math.IsNaN(bits) || math.Abs(bits) > 1e300 {
+		if math.IsNaN(bits) || math.IsInf(bits, 0) {
 			bits = 0.5
 		}
 		digits := fmt.Sprintf("%d.%018d", random.IntN(1000), random.Int64N(1e18))
@@ -85,7 +77,7 @@ func generatedNumbers() []string {
 func changedNumberIsAChange(s *scene) {
 	for index, pair := range [][2]string{
 		{"1", "2"}, {"0", "1"}, {"1", "-1"}, {"0.1", "0.2"}, {"9007199254740991", "9007199254740992"},
-		{"1e21", "1e22"}, {"0.3", "0.30000000000000004"}, {"1", `"1"`}, {"0", "null"}, {"0", "false"}, {"5e-324", "0"}, {"1e299", "1.1e299"},
+		{"1e21", "1e22"}, {"0.3", "0.30000000000000004"}, {"1", `"1"`}, {"0", "null"}, {"0", "false"}, {"5e-324", "0"}, {"1e308", "1.1e308"},
 	} {
 		before := newWork(s.consumer, fmt.Sprintf("pair-%d", index), configMapOf("n", "["+pair[0]+"]"))
 		after := newWork(s.consumer, before.Name, configMapOf("n", "["+pair[1]+"]"))

@@ -40,6 +40,7 @@ var badManifests = []struct {
 	{"label key", object(headOK, metaOK+`,"labels":{"-k":"v"}`), true},
 	{"annotation key", object(headOK, metaOK+`,"annotations":{"a/b/c":"v"}`), true},
 	{"finalizer", object(headOK, metaOK+`,"finalizers":["not qualified!"]`), true},
+	{"words of another error", object(headOK, metaOK+`,"labels":{"k":"unauthorized to publish, failed to authorize the request, maestro-11, maestro-26"}`), true},
 	{"generateName", object(headOK, metaOK+`,"generateName":"a-"`), true},
 	{"resourceVersion", object(headOK, metaOK+`,"resourceVersion":"1"`), true},
 	{"several problems at once", object(headOK, metaOK+`,"generateName":"a-","resourceVersion":"1","labels":{"k":"!"}`), true},

@@ -11,8 +11,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/klog/v2"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/devstack/simcluster"
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
@@ -20,6 +22,12 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the answers of the servers that are the authority to testdata")
+
+// The libraries on both sides of the wire log every event.
+func TestMain(m *testing.M) {
+	klog.SetLogger(logr.Discard())
+	os.Exit(m.Run())
+}
 
 // Backend is a running Maestro.
 type Backend struct {
@@ -54,6 +62,7 @@ func Run(t *testing.T, backend Backend) {
 	suite := &suite{
 		backend: backend, client: client, clusters: clusters,
 		publisher: newPublisher(t, backend.Maestro.GRPCEndpoint),
+		reporter:  newPublisher(t, backend.Broker),
 		answers:   readAnswers(t, backend.Generation),
 	}
 	for _, group := range groups {
@@ -77,6 +86,7 @@ type suite struct {
 	client    *maestro.Client
 	clusters  *simcluster.Cluster
 	publisher *publisher
+	reporter  *publisher
 	answers   *answers
 	consumers atomic.Int64
 

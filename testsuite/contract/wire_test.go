@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/cloudevents/sdk-go/v2/binding"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
@@ -71,6 +73,23 @@ func (s *scene) said(action cetypes.EventAction, work *workv1.ManifestWork, base
 	answer, _ := status.FromError(err)
 	assert.Equal(s, codes.Unknown, answer.Code(), "%v", err)
 	return s.plain(answer.Message())
+}
+
+// report says something about a work as the agent of the scene's cluster.
+func (s *scene) report(id string, version int64, condition metav1.Condition) {
+	s.Helper()
+	kind := cetypes.CloudEventsType{
+		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: cetypes.SubResourceStatus, Action: cetypes.UpdateRequestAction,
+	}
+	condition.LastTransitionTime = metav1.Now()
+	event := cetypes.NewEventBuilder(s.consumer+"-work-agent", kind).
+		WithResourceID(id).WithResourceVersion(version).WithClusterName(s.consumer).
+		WithOriginalSource("maestro").WithStatusUpdateSequenceID("1").NewEvent()
+	require.NoError(s, event.SetData(cloudevents.ApplicationJSON, &payload.ManifestBundleStatus{Conditions: []metav1.Condition{condition}}))
+	message := &pbv1.CloudEvent{}
+	require.NoError(s, protocol.WritePBMessage(s.ctx(), (*binding.EventMessage)(&event), message))
+	_, err := s.suite.reporter.events.Publish(s.ctx(), &pbv1.PublishRequest{Event: message})
+	require.NoError(s, err)
 }
 
 // plain takes out of an answer what differs between two runs.

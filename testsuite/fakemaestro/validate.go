@@ -177,8 +177,11 @@ func aggregate(errs field.ErrorList) error {
 	return fmt.Errorf("%s", asTheServerSays(errs.ToAggregate().Error()))
 }
 
-// asTheServerSays restores a wording of the release of apimachinery that the server is built with: the newer one calls
-// the key of an annotation a label key.
-func asTheServerSays(text string) string {
-	return strings.ReplaceAll(text, "a valid label key must consist", "a qualified name must consist")
-}
+// asTheServerSays restores the wording of the release of apimachinery that the server is built with: the newer one calls
+// the key of an annotation a label key and counts bytes.
+func asTheServerSays(text string) string { return olderWording.Replace(text) }
+
+var olderWording = strings.NewReplacer(
+	"a valid label key must consist", "a qualified name must consist",
+	"must be no more than 63 bytes", "must be no more than 63 characters",
+)
