@@ -3,6 +3,7 @@ package contract
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -140,7 +141,9 @@ func (e *Error) Final(details ...any) error {
 // maxFailureText leaves room in Temporal's 4 KiB of a stored activity failure.
 const maxFailureText = 3000
 
+// cut also makes a text of what is none, because Temporal cannot store anything else.
 func cut(text string, limit int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= limit {
 		return text
 	}
@@ -160,11 +163,13 @@ func TypeOf(err error) ErrorType {
 	if errors.As(err, &typed) {
 		return typed.Type
 	}
+	// Temporal stores a wrap as an ApplicationError of its own, whose type is the wrap's.
 	var application *temporal.ApplicationError
-	if errors.As(err, &application) {
+	for errors.As(err, &application) {
 		if _, known := Rules[ErrorType(application.Type())]; known {
 			return ErrorType(application.Type())
 		}
+		err = application.Unwrap()
 	}
 	return ErrInternal
 }
