@@ -19,6 +19,9 @@ var dnsLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 // sourceName keeps a source usable as a part of an ID, of a search expression and of a URL.
 var sourceName = regexp.MustCompile(`^[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?$`)
 
+// waitDigest is what [WaitID] ends with.
+var waitDigest = regexp.MustCompile(`^[0-9a-f]{12}$`)
+
 // OperationID is the workflow ID of every write to one work: op/<source>/<consumer>/<work>. At most one operation runs
 // per ID, so an apply and a delete of the same work exclude each other.
 func OperationID(source, consumer, work string) string {
@@ -41,12 +44,15 @@ type ParsedID struct {
 // ParseOperationID takes apart what [OperationID] and [WaitID] built. Any other ID is an error.
 func ParseOperationID(id string) (ParsedID, error) {
 	parts := strings.Split(id, "/")
-	switch {
-	case len(parts) == 4 && parts[0] == operationPrefix:
-		return ParsedID{Source: parts[1], Consumer: parts[2], Work: parts[3]}, nil
-	case len(parts) == 5 && parts[0] == waitPrefix:
-		return ParsedID{Source: parts[1], Consumer: parts[2], Work: parts[3], WaitOnly: true}, nil
-	default:
+	wait := parts[0] == waitPrefix
+	length := 4
+	if wait {
+		length = 5
+	}
+	if parts[0] != operationPrefix && !wait || len(parts) != length ||
+		!sourceName.MatchString(parts[1]) || !dnsLabel.MatchString(parts[2]) || !dnsLabel.MatchString(parts[3]) ||
+		wait && !waitDigest.MatchString(parts[4]) {
 		return ParsedID{}, fmt.Errorf("parse workflow ID %q: want op/<source>/<consumer>/<work> or wait/<source>/<consumer>/<work>/<digest>", id)
 	}
+	return ParsedID{Source: parts[1], Consumer: parts[2], Work: parts[3], WaitOnly: wait}, nil
 }
