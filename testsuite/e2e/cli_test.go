@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/starter"
 	"github.com/openshift-hyperfleet/maestro-workflows/testsuite/fakemaestro"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
@@ -86,13 +87,9 @@ func TestCommandKilledAndCalledAgainAttaches(t *testing.T) {
 
 	victim := newCommand(t, queue, args...)
 	require.NoError(t, victim.cmd.Start())
-	id := contract.OperationID(source, consumer, "work")
-	eventually(t, "the operation waits", func() bool {
-		description, err := temporal.DescribeWorkflowExecution(t.Context(), id, "")
-		return err == nil && len(description.GetPendingActivities()) == 1 &&
-			description.GetPendingActivities()[0].GetActivityType().GetName() == contract.ActivityObserve
-	})
-	description, err := temporal.DescribeWorkflowExecution(t.Context(), id, "")
+	first := &starter.Operation{WorkflowID: contract.OperationID(source, consumer, "work")}
+	parked(t, first)
+	description, err := temporal.DescribeWorkflow(t.Context(), first.WorkflowID, "")
 	require.NoError(t, err)
 	require.NoError(t, victim.cmd.Process.Kill())
 	require.Error(t, victim.cmd.Wait())
@@ -102,7 +99,7 @@ func TestCommandKilledAndCalledAgainAttaches(t *testing.T) {
 	require.Equal(t, 0, again.run(t), again.stderr.String())
 	result := again.result(t)
 	assert.Equal(t, contract.StatusAvailable, result.Status)
-	assert.Equal(t, description.GetWorkflowExecutionInfo().GetExecution().GetRunId(), result.RunID, "the same run")
+	assert.Equal(t, description.WorkflowExecution.RunID, result.RunID, "the same run")
 	assert.EqualValues(t, 1, stored(t, consumer, "work").Version)
 	assert.Equal(t, "success", readResults(t, results).Status)
 }

@@ -192,11 +192,11 @@ func requireDeadlineUnmoved(t *testing.T, operation *starter.Operation, timeout 
 // pendingActivity is the state of a running operation's activity.
 func pendingActivity(t *testing.T, operation *starter.Operation, name string) (state enumspb.PendingActivityState, attempt int32) {
 	t.Helper()
-	description, err := temporal.DescribeWorkflowExecution(t.Context(), operation.WorkflowID, operation.RunID)
+	description, err := temporal.DescribeWorkflow(t.Context(), operation.WorkflowID, operation.RunID)
 	if err != nil {
 		return 0, 0
 	}
-	for _, pending := range description.GetPendingActivities() {
+	for _, pending := range description.RawResponse.GetPendingActivities() {
 		if pending.GetActivityType().GetName() == name {
 			return pending.GetState(), pending.GetAttempt()
 		}

@@ -60,7 +60,7 @@ func (a *agent) session(ctx context.Context, connected func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	dialer := &grpc.GRPCDialer{URL: a.broker}
-	defer dialer.Close()
+	defer func() { _ = dialer.Close() }()
 	silence := silenceTimeout
 	opts := grpcv2.NewAgentOptions(
 		&grpc.GRPCOptions{Dialer: dialer, ServerHealthinessTimeout: &silence},

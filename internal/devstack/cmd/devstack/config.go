@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -99,7 +100,7 @@ func (c *config) complete(flags *flag.FlagSet) error {
 // parse reads the arguments; a wrong one exits with 2.
 func parse(flags *flag.FlagSet, c *config, args []string) error {
 	if err := flags.Parse(args); err != nil {
-		if err == flag.ErrHelp {
+		if errors.Is(err, flag.ErrHelp) {
 			return err
 		}
 		return exitCode(2)

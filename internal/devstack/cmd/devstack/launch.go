@@ -65,7 +65,7 @@ func (l *launched) start(ctx context.Context, c config, logf func(string, ...any
 	// The worker has no port to ask; one that cannot work says so soon.
 	select {
 	case <-l.worker.Done():
-		return fmt.Errorf("the worker ended at once: %v; see %s", l.worker.Err(), l.stack.LogFile("worker"))
+		return fmt.Errorf("the worker ended at once: %w; see %s", l.worker.Err(), l.stack.LogFile("worker"))
 	case <-time.After(500 * time.Millisecond):
 		logf("worker is up (pid %d)", l.worker.PID())
 		return nil

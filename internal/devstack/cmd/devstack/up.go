@@ -72,7 +72,7 @@ func up(ctx context.Context, args []string) error {
 	case failure != "":
 		return errors.New(failure)
 	default:
-		return fmt.Errorf("the supervisor ended: %v; see %s", waitErr, supervisorLog(c.dir))
+		return fmt.Errorf("the supervisor ended: %w; see %s", waitErr, supervisorLog(c.dir))
 	}
 }
 
