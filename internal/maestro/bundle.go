@@ -132,11 +132,14 @@ func reported(s *bundleStatus) manifest.Status {
 func conditions(in []metav1.Condition) []contract.Condition {
 	out := make([]contract.Condition, 0, len(in))
 	for _, condition := range in {
-		at := condition.LastTransitionTime.Time
-		out = append(out, contract.Condition{
+		seen := contract.Condition{
 			Type: condition.Type, Status: string(condition.Status), Reason: condition.Reason, Message: condition.Message,
-			ObservedGeneration: condition.ObservedGeneration, LastTransitionTime: &at,
-		})
+			ObservedGeneration: condition.ObservedGeneration,
+		}
+		if at := condition.LastTransitionTime.Time; !at.IsZero() {
+			seen.LastTransitionTime = &at
+		}
+		out = append(out, seen)
 	}
 	return out
 }
