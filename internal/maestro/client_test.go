@@ -58,10 +58,10 @@ func contentOf(t *testing.T, work *workv1.ManifestWork) (consumer, value string)
 	return object.Data.For, object.Data.Value
 }
 
-// One client, a thousand creates and reads at once, the same names on all clusters: a client with a current consumer
+// One client, a thousand calls at once, the same names on all clusters: a client with a current consumer
 // would mix them.
 func TestClientNeverMixesConsumers(t *testing.T) {
-	const clusters, perCluster = 50, 20
+	const clusters, perCluster = 50, 10
 	consumers := make([]string, clusters)
 	for index := range consumers {
 		consumers[index] = fmt.Sprintf("cluster-%02d", index)
