@@ -19,7 +19,7 @@ const reconnect = time.Second
 
 // Wait returns when the request has its outcome. The StatusResult is filled whenever the operation ended, also with an
 // error, which is then of the type that the StatusResult has as its reason. An interrupted Temporal only delays the
-// answer: Wait goes on until ctx ends.
+// answer: Wait goes on until ctx ends, and then returns an error that wraps ctx's own.
 func (o *Operation) Wait(ctx context.Context) (contract.StatusResult, error) {
 	runID := o.RunID
 	for {
@@ -102,6 +102,9 @@ func failed(ctx context.Context, result contract.StatusResult, err error) (contr
 			return result, &contract.Error{Type: contract.ErrCancelled, Message: result.Message, Cause: err}
 		}
 		return result, contract.Errorf(contract.ErrCancelled, "the operation was cancelled: %w", err)
+	}
+	if ctx.Err() != nil {
+		return result, fmt.Errorf("wait for the operation: %w", ctx.Err())
 	}
 	return result, reached(ctx, err)
 }
