@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/devstack"
@@ -114,6 +115,7 @@ var recorders = map[string]func(*stage) *starter.Operation{
 	"cancelled-in-wait-reported": func(s *stage) *starter.Operation {
 		return s.cancelledIn(contract.ActivityObserve, s.apply("1", wait("Available"), reported("result.json")))
 	},
+	"superseded-at-start": func(s *stage) *starter.Operation { return s.supersededAtStart(s.apply("1"), s.apply("2")) },
 	"superseded-in-build": func(s *stage) *starter.Operation { return s.supersededIn(contract.ActivityBuild, s.apply("1")) },
 	"superseded-in-apply": func(s *stage) *starter.Operation {
 		return s.supersededIn(contract.ActivityCommit, s.apply("1", wait("Available")))
@@ -177,6 +179,26 @@ func (s *stage) supersededIn(activity string, request contract.Request) *starter
 	s.ended(operation)
 	s.ended(newer)
 	return operation
+}
+
+// supersededAtStart puts the newer request into the first task of the older one.
+func (s *stage) supersededAtStart(older, newer contract.Request) *starter.Operation {
+	s.t.Helper()
+	id := older.WorkflowID()
+	handle, err := s.temporal.UpdateWithStartWorkflow(s.ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: s.temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+			ID: id, TaskQueue: s.queue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
+		}, contract.WorkflowOperation, older),
+		UpdateOptions: client.UpdateWorkflowOptions{
+			WorkflowID: id, UpdateName: contract.UpdateSubmit, Args: []any{newer}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	require.NoError(s.t, err)
+	var submitted contract.Submitted
+	require.NoError(s.t, handle.Get(s.ctx, &submitted))
+	require.False(s.t, submitted.Attached)
+	s.ended(s.start(newer))
+	return &starter.Operation{WorkflowID: id, RunID: submitted.RunID}
 }
 
 func TestEveryScenarioHasARecorder(t *testing.T) {

@@ -61,6 +61,7 @@ var scenarios = map[string]map[string]end{
 		"cancelled-in-failing-apply": {canceled, contract.PhaseCancelled, string(contract.ErrCancelled)},
 		"cancelled-in-wait":          {canceled, contract.PhaseCancelled, string(contract.ErrCancelled)},
 		"cancelled-in-wait-reported": {canceled, contract.PhaseCancelled, string(contract.ErrCancelled)},
+		"superseded-at-start":        {continued, contract.PhaseSuperseded, ""},
 		"superseded-in-build":        {continued, contract.PhaseSuperseded, ""},
 		"superseded-in-apply":        {continued, contract.PhaseSuperseded, ""},
 		"superseded-in-wait":         {continued, contract.PhaseSuperseded, ""},

@@ -40,6 +40,7 @@ type stage struct {
 	t        *testing.T
 	ctx      context.Context
 	name     string
+	queue    string
 	temporal client.Client
 	maestro  *fakemaestro.Server
 	starter  *starter.Client
@@ -67,7 +68,7 @@ func newStage(t *testing.T, address, scenario string) *stage {
 	require.NoError(t, worker.Start())
 	t.Cleanup(func() { require.NoError(t, worker.Stop()) })
 	t.Cleanup(gate.open)
-	return &stage{t: t, ctx: ctx, name: scenario, temporal: temporal, maestro: fake, starter: starter.New(temporal, queue), gate: gate}
+	return &stage{t: t, ctx: ctx, name: scenario, queue: queue, temporal: temporal, maestro: fake, starter: starter.New(temporal, queue), gate: gate}
 }
 
 func (s *stage) apply(value string, more ...func(*contract.Request)) contract.Request {

@@ -49,3 +49,13 @@ func TestCancelDoesNotStopTheReport(t *testing.T) {
 	assert.Equal(t, []string{build, commit, report}, s.called)
 	assert.Empty(t, result.Warnings)
 }
+
+func TestCancelThatComesWithTheStartBeginsNothing(t *testing.T) {
+	s := newStage(t)
+	s.at(0, s.env.CancelWorkflow)
+	s.play(apply("1", waiting, reporting))
+	result, err := s.outcome()
+	require.True(t, temporal.IsCanceledError(err))
+	assert.Equal(t, "cancelled while checking the request", result.Message)
+	assert.Equal(t, []string{report}, s.called)
+}

@@ -169,3 +169,15 @@ func TestNewerRequestTakesOverFromAFailingReport(t *testing.T) {
 	s.play(apply("1", reporting))
 	assert.NotNil(t, s.next())
 }
+
+// The update can be in the first task, before the operation has begun.
+func TestRequestThatComesWithTheStartTakesOverAtOnce(t *testing.T) {
+	s := newStage(t)
+	newer := apply("2", generation(2))
+	s.offer(0, newer)
+	s.play(apply("1", generation(1), waiting, reporting))
+	require.NotNil(t, s.next())
+	assert.Equal(t, newer, *s.next())
+	assert.Equal(t, []string{report}, s.called, "nothing is done for the older one but its report")
+	assert.Equal(t, string(contract.ErrSuperseded), s.reports[0].Reason)
+}

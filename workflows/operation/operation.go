@@ -28,10 +28,13 @@ type operation struct {
 // operation failed, with the StatusResult in the failure's details, and as cancelled when it was cancelled.
 func ManifestWorkOperation(ctx workflow.Context, request contract.Request) (contract.StatusResult, error) {
 	op := start(ctx, request)
+	// Before the handlers: a newer request in the first task is handled while they are being registered.
+	steps, stop := workflow.WithCancel(ctx)
+	op.stop = stop
 	if err := op.handleMessages(ctx); err != nil {
 		return op.result, err
 	}
-	return op.run(ctx)
+	return op.finish(ctx, op.run(steps))
 }
 
 func start(ctx workflow.Context, request contract.Request) *operation {
@@ -44,7 +47,6 @@ func start(ctx workflow.Context, request contract.Request) *operation {
 		request:   request,
 		durations: durations,
 		until:     started.Add(durations.Timeout),
-		stop:      func() {},
 		result: contract.StatusResult{
 			ManifestWorkName: request.WorkName(),
 			Consumer:         request.Consumer,
@@ -61,24 +63,26 @@ func start(ctx workflow.Context, request contract.Request) *operation {
 	}
 }
 
-func (op *operation) run(ctx workflow.Context) (contract.StatusResult, error) {
-	steps, stop := workflow.WithCancel(ctx)
-	op.stop = stop
-	built, err := op.build(steps)
+// run takes the steps up to the outcome. Its context ends with a cancel and with a newer request.
+func (op *operation) run(ctx workflow.Context) error {
+	built, err := op.build(ctx)
 	if err != nil {
-		return op.finish(ctx, err)
+		return err
 	}
-	committed, err := op.apply(steps, built)
+	committed, err := op.apply(ctx, built)
 	if err != nil {
-		return op.finish(ctx, err)
+		return err
 	}
-	return op.finish(ctx, op.wait(steps, committed))
+	return op.wait(ctx, committed)
 }
 
 func (op *operation) build(ctx workflow.Context) (contract.BuildResult, error) {
-	op.enter(ctx, contract.PhaseBuilding, "checking the request")
-	ctx = workflow.WithActivityOptions(ctx, buildOptions(op.target()))
 	var built contract.BuildResult
+	op.enter(ctx, contract.PhaseBuilding, "checking the request")
+	if err := ctx.Err(); err != nil {
+		return built, err
+	}
+	ctx = workflow.WithActivityOptions(ctx, buildOptions(op.target()))
 	err := workflow.ExecuteActivity(ctx, contract.ActivityBuild, contract.BuildParams{Request: op.request}).Get(ctx, &built)
 	op.result.Warnings = built.Warnings
 	return built, err
