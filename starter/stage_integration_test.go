@@ -75,7 +75,7 @@ func newWorld(t *testing.T) *world {
 	temporal, err := client.DialContext(ctx, client.Options{HostPort: address, Logger: quiet{}})
 	require.NoError(t, err)
 	t.Cleanup(temporal.Close)
-	queue := strings.ToLower(t.Name())
+	queue := strings.ReplaceAll(strings.ToLower(t.Name()), "/", "-")
 	return &world{t: t, ctx: ctx, queue: queue, temporal: temporal, starter: starter.New(temporal, queue), ready: map[string]bool{}}
 }
 
