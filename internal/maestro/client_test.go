@@ -151,12 +151,14 @@ func TestEachCallHasItsTimeout(t *testing.T) {
 	client := newClient(t, server, func(c *maestro.Config) { c.CallTimeout = 50 * time.Millisecond })
 	server.Faults().Inject(fakemaestro.HTTPHang())
 	server.Faults().Inject(fakemaestro.PublishHang())
-	_, err := client.Get(testContext(t), "c1", "a")
+	ctx := testContext(t)
+	_, err := client.Get(ctx, "c1", "a")
 	assert.Equal(t, contract.ErrUnavailable, contract.TypeOf(err))
 	assert.ErrorContains(t, err, "does not answer")
-	err = client.Create(testContext(t), source, workFor("c1", "a", "1"))
+	err = client.Create(ctx, source, workFor("c1", "a", "1"))
 	assert.Equal(t, contract.ErrUnavailable, contract.TypeOf(err))
 	assert.ErrorContains(t, err, "does not answer")
+	assert.NoError(t, ctx.Err(), "the caller's own time is not used up")
 }
 
 func TestUpdateWithoutABaseVersionSendsNothing(t *testing.T) {

@@ -108,6 +108,7 @@ func TestParseTakesTheJSONOfAnyEncoder(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			assert.Equal(t, want, dataOf(t, parsed(t, configMapJSON(text))))
+			assert.Equal(t, want, dataOf(t, parsed(t, "\xef\xbb\xbf"+configMapJSON(text)+"\n")), "with a byte order mark")
 		})
 	}
 }
