@@ -23,6 +23,7 @@ func build(t *testing.T, workflowID string, request contract.Request) (contract.
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
 	env := suite.NewTestWorkflowEnvironment()
+	env.SetTestTimeout(time.Minute) // half a megabyte takes its time under the race detector
 	env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: workflowID})
 	env.RegisterActivityWithOptions(activities.Build, activity.RegisterOptions{Name: contract.ActivityBuild})
 	env.ExecuteWorkflow(func(ctx workflow.Context) (contract.BuildResult, error) {

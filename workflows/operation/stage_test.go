@@ -80,6 +80,7 @@ func newStage(t *testing.T) *stage {
 		},
 	}
 	s.env.SetStartTime(began)
+	s.env.SetTestTimeout(time.Minute)
 	s.stub()
 	s.env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
 		s.attributes = args.Get(0).(temporal.SearchAttributes)
