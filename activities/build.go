@@ -11,8 +11,8 @@ import (
 
 // Build checks a request with everything that needs no server. It is pure, so that running it twice is harmless.
 //
-// The body of the work is not a part of the result: it stands in the history once as the workflow's input and once as
-// Commit's.
+// The body of the work is not a part of the result: it stands in the history often enough, as the input of the workflow,
+// of Build and of Commit.
 func Build(ctx context.Context, params contract.BuildParams) (contract.BuildResult, error) {
 	request := params.Request
 	if err := request.Check(); err != nil {
@@ -68,6 +68,11 @@ func expressionOf(request contract.Request) (manifest.Expression, error) {
 	expression, err := manifest.ParseExpression(request.Wait)
 	if err != nil {
 		return expression, contract.Errorf(contract.ErrInvalidInput, "%w", err)
+	}
+	for _, term := range expression.Terms {
+		if term.Kind == "" && term.Type == "Deleted" && !request.AwaitsDeletion() {
+			return expression, contract.Errorf(contract.ErrInvalidInput, "wait condition %q: Deleted stands alone, and only with delete or wait", request.Wait)
+		}
 	}
 	return expression, nil
 }

@@ -41,6 +41,9 @@ const (
 	refusals = 2
 	// refusalPause between them.
 	refusalPause = time.Second
+	// ownedFor is how long after its start no other attempt can run beside this one: less than the heartbeat timeout
+	// of 8 s.
+	ownedFor = 5 * time.Second
 )
 
 // Commit makes the stored work what the request wants, in one attempt: read, decide, publish on top of the version just
@@ -49,12 +52,16 @@ func (c *Committer) Commit(ctx context.Context, params contract.CommitParams) (c
 	defer heartbeat(ctx, heartbeatEvery)()
 	attempt, done := uncancelled(ctx)
 	defer done()
-	result, err := c.commit(attempt, params)
+	result, err := c.commit(attempt, params, ctx.Err)
 	result.Attempt = int(activity.GetInfo(ctx).Attempt)
 	return result, patient(activity.GetInfo(ctx), time.Now(), err)
 }
 
-func (c *Committer) commit(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
+// commit repeats the step while the version moves under it, but only as long as Temporal cannot have given the attempt
+// up: a lost one that went on could write an older request over a newer one which was published meanwhile. The first
+// publish of a lost attempt is harmless, because its base version is then no longer the stored one.
+func (c *Committer) commit(ctx context.Context, params contract.CommitParams, stopped func() error) (contract.CommitResult, error) {
+	began := time.Now()
 	step := c.apply
 	if params.Action == contract.ActionDelete {
 		step = c.remove
@@ -66,12 +73,12 @@ func (c *Committer) commit(ctx context.Context, params contract.CommitParams) (c
 		case "":
 			return result, nil
 		case contract.ErrVersionConflict:
-			if round >= rounds {
+			if round >= rounds || stopped() != nil || time.Since(began) > ownedFor {
 				return result, err
 			}
 			activity.GetLogger(ctx).Info("version moved, reading again", "work", params.Name, "consumer", params.Consumer)
 		case contract.ErrManifestRefused:
-			if refused++; refused >= refusals {
+			if refused++; refused >= refusals || stopped() != nil || time.Since(began) > ownedFor {
 				return result, err
 			}
 			if err := pause(ctx, refusalPause); err != nil {

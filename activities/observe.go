@@ -53,19 +53,19 @@ func (o *Observer) Observe(ctx context.Context, params contract.ObserveParams) (
 	stored, err := o.Reader.Read(ctx, params.Source, params.Consumer, params.Name)
 	result, missing := look.judge(stored, err)
 	if result != nil {
-		return *result, nil
+		return bounded(*result), nil
 	}
 	if missing.Type != contract.ErrNotReady && !contract.Rules[missing.Type].Retryable {
 		return contract.ObserveResult{}, application(missing)
 	}
 	if !look.now.Before(params.Until) {
-		return look.timedOut(missing), nil
+		return bounded(look.timedOut(missing)), nil
 	}
 	if look.changed {
 		activity.RecordHeartbeat(ctx, look.memory)
 	}
 	missing.Delay = max(missing.Delay, nextLook(activity.GetInfo(ctx).Attempt))
-	missing.Delay = min(missing.Delay, look.untilDecision())
+	missing.Delay = min(missing.Delay, look.untilDecision(missing.Type))
 	return contract.ObserveResult{}, application(missing)
 }
 
@@ -88,11 +88,14 @@ type look struct {
 	current *contract.ObserveResult
 }
 
-// untilDecision is the time to the deadline, or to the end of a refusal's grace period when that comes first.
-func (l *look) untilDecision() time.Duration {
+// untilDecision is the time to the deadline, or to the end of a refusal's grace period when that comes first. A Maestro
+// that does not answer is not asked more often for it.
+func (l *look) untilDecision(missing contract.ErrorType) time.Duration {
 	decision := l.params.Until
-	if since := l.memory.RefusedSince; !since.IsZero() && since.Add(l.params.Grace).Before(decision) {
-		decision = since.Add(l.params.Grace)
+	if since := l.memory.RefusedSince; missing == contract.ErrNotReady && !since.IsZero() {
+		if end := since.Add(l.params.Grace); end.After(l.now) && end.Before(decision) {
+			decision = end
+		}
 	}
 	return max(decision.Sub(l.now), 0) + time.Millisecond
 }
@@ -110,6 +113,10 @@ func (l *look) judge(stored *manifest.Stored, err error) (*contract.ObserveResul
 	}
 	if l.params.Deleted {
 		return l.deleting(stored)
+	}
+	if stored.Version < l.params.Version {
+		return l.failed(stored, contract.ErrVanished, fmt.Sprintf(
+			"version %d is gone: the work was deleted and written again, version %d is stored", l.params.Version, stored.Version)), nil
 	}
 	if stored.DeletedAt != nil {
 		return l.failed(stored, contract.ErrUnderDeletion, fmt.Sprintf("the work is being deleted since %s", stored.DeletedAt.UTC().Format(time.RFC3339))), nil
@@ -136,6 +143,11 @@ func (l *look) absent() (*contract.ObserveResult, *contract.Error) {
 }
 
 func (l *look) deleting(stored *manifest.Stored) (*contract.ObserveResult, *contract.Error) {
+	// The deletion that this operation asked for is done when another work stands there.
+	if stored.DeletedAt == nil && l.params.Version > 0 {
+		return &contract.ObserveResult{Outcome: contract.ObserveGone, Status: contract.StatusDeleted,
+			Message: fmt.Sprintf("work %s on %s is gone; somebody has written it again", l.params.Name, l.params.Consumer)}, nil
+	}
 	text := "deletion is not requested"
 	if stored.DeletedAt != nil {
 		text = fmt.Sprintf("deleting since %s, the cluster has not confirmed it", stored.DeletedAt.UTC().Format(time.RFC3339))
@@ -209,6 +221,7 @@ func (l *look) snapshot(stored *manifest.Stored, evaluation manifest.Evaluation,
 func (l *look) remember(seen contract.ObserveResult) {
 	whole := seen
 	l.current = &whole
+	seen = bounded(seen)
 	seen.Resources = nil
 	if l.memory.Last == nil || l.memory.Last.Message != seen.Message || l.memory.Last.Version != seen.Version {
 		l.memory.Last, l.changed = &seen, true

@@ -132,7 +132,6 @@ func TestDeletionEndsAWaitForACondition(t *testing.T) {
 func TestDeletionIsWaitedForUntilTheBundleIsGone(t *testing.T) {
 	w := newWatch(t, "Deleted").serves(7, 7, is("Available", "True", 7))
 	w.params.Deleted = true
-	w.waits("deletion is not requested")
 	deleted := began
 	w.stored.DeletedAt = &deleted
 	w.stored.Work.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
@@ -142,6 +141,22 @@ func TestDeletionIsWaitedForUntilTheBundleIsGone(t *testing.T) {
 		"deleting since 2026-03-02T10:00:00Z, the cluster has not confirmed it, policy Foreground")
 	result := w.after(50*time.Second).fails(maestro.ErrNotFound).ends(contract.ObserveGone, "", "work web on cluster-a1 is gone")
 	assert.Equal(t, contract.StatusDeleted, result.Status)
+}
+
+// A wait that has not asked for the deletion waits until somebody does.
+func TestDeletionThatNobodyAskedForIsWaitedFor(t *testing.T) {
+	w := newWatch(t, "Deleted").serves(7, 7, is("Available", "True", 7))
+	w.params.Deleted, w.params.Version = true, 0
+	w.waits("deletion is not requested")
+	w.fails(maestro.ErrNotFound).ends(contract.ObserveGone, "", "is gone")
+}
+
+// Deleted and created again between two looks: the work that was asked for is not there any more.
+func TestWorkThatIsWrittenAgainIsNotTakenForTheOldOne(t *testing.T) {
+	w := newWatch(t, "Available").serves(1, 1, is("Applied", "True", 1), is("Available", "True", 1))
+	w.ends(contract.ObserveFailed, contract.ErrVanished, "version 7 is gone")
+	w.params.Deleted = true
+	w.ends(contract.ObserveGone, "", "somebody has written it again")
 }
 
 func TestNewerGenerationEndsAWait(t *testing.T) {

@@ -15,7 +15,7 @@ type Reporter struct {
 }
 
 // Report writes the results file that a request asked the worker for. It replaces the file as a whole by one with the
-// same content, so that running it twice is harmless. The name cannot leave the results directory.
+// same content, so that running it twice is harmless. The name cannot lead out of the results directory, unless somebody put a symbolic link into that.
 func (r *Reporter) Report(_ context.Context, params contract.ReportParams) (contract.ReportResult, error) {
 	name := params.Report.ResultsFile
 	switch {

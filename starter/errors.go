@@ -32,6 +32,8 @@ func unavailable(err error) bool {
 // reached marks the errors of a Temporal that cannot be reached, and gives refusals of an update their type.
 func reached(ctx context.Context, err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case unavailable(err) && ctx.Err() == nil, errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: %w", ErrTemporalUnavailable, err)
 	case contract.TypeOf(err) != contract.ErrInternal:

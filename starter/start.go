@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
@@ -42,10 +44,14 @@ type Operation struct {
 
 	client *Client
 	digest string
+
+	mu sync.Mutex
+	// current is the run that works for the request, as far as Wait has followed it.
+	current string
 }
 
-// tries bounds how often a request meets a run that closes just then.
-const tries = 20
+// comeAgain is the pause before a request is offered again that met a run which was about to close.
+const comeAgain = 200 * time.Millisecond
 
 // Start hands a request to the operation of its work: it starts one, joins a running one with the same request, or
 // takes over from a running one with an older request. It returns as soon as the request is safe in Temporal; the
@@ -60,7 +66,7 @@ func (c *Client) Start(ctx context.Context, request contract.Request) (*Operatio
 	if _, err := request.EffectiveGeneration(); err != nil {
 		return nil, contract.Errorf(contract.ErrInvalidInput, "%w", err)
 	}
-	for range tries {
+	for {
 		operation, err := c.start(ctx, request)
 		if err == nil {
 			return operation, nil
@@ -76,8 +82,10 @@ func (c *Client) Start(ctx context.Context, request contract.Request) (*Operatio
 		if !closing(err) {
 			return nil, reached(ctx, fmt.Errorf("submit to operation %s: %w", request.WorkflowID(), err))
 		}
+		if pause(ctx, comeAgain) != nil {
+			return nil, reached(ctx, fmt.Errorf("submit to operation %s: %w", request.WorkflowID(), ctx.Err()))
+		}
 	}
-	return nil, contract.Errorf(contract.ErrInternal, "start operation %s: it closed %d times while the request was offered", request.WorkflowID(), tries)
 }
 
 func (c *Client) start(ctx context.Context, request contract.Request) (*Operation, error) {
@@ -103,8 +111,7 @@ func summary(request contract.Request) string {
 	return text
 }
 
-// submit offers the request to the running operation. The update's ID makes a repeated offer of the same request to the
-// same run one offer.
+// submit offers the request to the running operation. Offering it twice is harmless: the second offer attaches.
 func (c *Client) submit(ctx context.Context, request contract.Request) (*Operation, error) {
 	id := request.WorkflowID()
 	handle, err := c.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
@@ -121,8 +128,11 @@ func (c *Client) submit(ctx context.Context, request contract.Request) (*Operati
 	return &Operation{WorkflowID: id, RunID: submitted.RunID, Attached: submitted.Attached, client: c, digest: request.Digest()}, nil
 }
 
-// closing: the run ended while the request was offered to it, so that it was not taken.
+// closing: the run has ended, or is about to, so that the request was not taken.
 func closing(err error) bool {
+	if contract.TypeOf(err) == contract.ErrClosing {
+		return true
+	}
 	var gone *serviceerror.NotFound
 	var closed *serviceerror.WorkflowNotReady
 	if errors.As(err, &gone) || errors.As(err, &closed) {
@@ -144,7 +154,8 @@ func (c *Client) Status(ctx context.Context, workflowID string) (contract.Status
 	return result, nil
 }
 
-// Cancel asks a running operation to end as cancelled. What it has written stays.
+// Cancel asks whatever operation runs under the workflow ID to end as cancelled. What it has written stays. A caller
+// that means its own request takes [Operation.Cancel].
 func (c *Client) Cancel(ctx context.Context, workflowID string) error {
 	if err := c.temporal.CancelWorkflow(ctx, workflowID, ""); err != nil {
 		return reached(ctx, fmt.Errorf("cancel operation %s: %w", workflowID, err))

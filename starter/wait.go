@@ -7,6 +7,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -21,30 +22,73 @@ const reconnect = time.Second
 // error, which is then of the type that the StatusResult has as its reason. An interrupted Temporal only delays the
 // answer: Wait goes on until ctx ends, and then returns an error that wraps ctx's own.
 func (o *Operation) Wait(ctx context.Context) (contract.StatusResult, error) {
-	runID := o.RunID
 	for {
-		result, err := o.outcome(ctx, runID)
+		result, err := o.outcome(ctx, o.run())
 		var moved *workflow.ContinueAsNewError
 		switch {
 		case err == nil:
-			return result, nil
+			return o.own(result, nil)
 		case errors.As(err, &moved):
-			next, follow, err := o.next(ctx, runID)
+			follow, err := o.follow(ctx)
 			if err != nil {
 				return result, err
 			}
 			if !follow {
 				return o.superseded()
 			}
-			runID = next
 		case unavailable(err) && ctx.Err() == nil:
-			if err := pause(ctx); err != nil {
+			if err := pause(ctx, reconnect); err != nil {
 				return result, err
 			}
 		default:
-			return failed(ctx, result, err)
+			return o.own(failed(ctx, result, err))
 		}
 	}
+}
+
+// own makes sure that an outcome is that of the caller's request: a run that was cancelled while a newer request waited
+// for it closes with the outcome of that.
+func (o *Operation) own(result contract.StatusResult, err error) (contract.StatusResult, error) {
+	if result.RequestDigest != "" && result.RequestDigest != o.digest {
+		return o.superseded()
+	}
+	return result, err
+}
+
+// Cancel asks the run that works for this request to end as cancelled. What it has written stays. When the request has
+// its outcome already, or a newer one has taken over, there is nothing to cancel and that is no error.
+func (o *Operation) Cancel(ctx context.Context) error {
+	for {
+		err := o.client.temporal.CancelWorkflow(ctx, o.WorkflowID, o.run())
+		var closed *serviceerror.NotFound
+		if err == nil || !errors.As(err, &closed) {
+			return reached(ctx, err)
+		}
+		if follow, err := o.follow(ctx); err != nil || !follow {
+			return err
+		}
+	}
+}
+
+func (o *Operation) run() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.current == "" {
+		return o.RunID
+	}
+	return o.current
+}
+
+// follow moves to the next run when that works for the same request.
+func (o *Operation) follow(ctx context.Context) (bool, error) {
+	next, mine, err := o.next(ctx, o.run())
+	if err != nil || !mine {
+		return false, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.current = next
+	return true, nil
 }
 
 func (o *Operation) outcome(ctx context.Context, runID string) (contract.StatusResult, error) {
@@ -61,12 +105,15 @@ func (o *Operation) next(ctx context.Context, runID string) (nextRun string, fol
 		events := o.client.temporal.GetWorkflowHistory(ctx, o.WorkflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT)
 		event, err := events.Next()
 		if err != nil {
-			if unavailable(err) && pause(ctx) == nil {
+			if unavailable(err) && pause(ctx, reconnect) == nil {
 				continue
 			}
 			return "", false, reached(ctx, fmt.Errorf("read history of operation %s: %w", o.WorkflowID, err))
 		}
 		attributes := event.GetWorkflowExecutionContinuedAsNewEventAttributes()
+		if attributes == nil {
+			return "", false, nil
+		}
 		var request contract.Request
 		if err := o.client.converter.FromPayloads(attributes.GetInput(), &request); err != nil {
 			return "", false, fmt.Errorf("read history of operation %s: %w", o.WorkflowID, err)
@@ -109,8 +156,8 @@ func failed(ctx context.Context, result contract.StatusResult, err error) (contr
 	return result, reached(ctx, err)
 }
 
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(reconnect)
+func pause(ctx context.Context, duration time.Duration) error {
+	timer := time.NewTimer(duration)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

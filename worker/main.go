@@ -82,9 +82,13 @@ func serve(ctx context.Context, settings config.Worker) error {
 	}
 	logger.Info("serving", "task_queue", settings.TaskQueue, "temporal", settings.TemporalAddress, "maestro", settings.HTTPEndpoint)
 	logger.Warn("connections are plaintext")
-	<-ctx.Done()
-	logger.Info("stopping")
-	return worker.Stop()
+	select {
+	case err := <-worker.Fatal():
+		return errors.Join(fmt.Errorf("serve task queue %s: %w", settings.TaskQueue, err), worker.Stop())
+	case <-ctx.Done():
+		logger.Info("stopping")
+		return worker.Stop()
+	}
 }
 
 func newLogger(settings config.Worker) *slog.Logger {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
@@ -25,6 +26,8 @@ func dial(config Config) (*grpc.ClientConn, error) {
 			Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
 			MinConnectTimeout: 5 * time.Second,
 		}),
+		// Notices a peer that is gone without a word while a publish waits for it. Maestro allows a ping every 5 s.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 20 * time.Second, Timeout: 10 * time.Second}),
 	)
 	if err != nil {
 		return nil, contract.Errorf(contract.ErrInvalidInput, "connect to Maestro %s: %w", config.GRPCEndpoint, err)

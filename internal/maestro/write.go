@@ -84,8 +84,8 @@ func (c *Client) explainUpdate(ctx context.Context, source string, stored *manif
 		return contract.Errorf(contract.ErrVersionConflict, "version moved from %d to %d", stored.Version, now.Version)
 	case !manifest.SameSet(stored.Work, work):
 		return contract.Errorf(contract.ErrManifestSetImmutable,
-			"the set of manifests would change (%d stored, %d wanted) and this Maestro only takes updates with the same manifests in the same order",
-			len(stored.Work.Spec.Workload.Manifests), len(work.Spec.Workload.Manifests))
+			"the set of manifests would change (%d stored, %d wanted) and this Maestro only takes updates with the same manifests in the same order: %w",
+			len(stored.Work.Spec.Workload.Manifests), len(work.Spec.Workload.Manifests), refusal)
 	default:
 		return refusal
 	}

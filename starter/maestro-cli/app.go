@@ -18,7 +18,8 @@ type operations interface {
 	Start(ctx context.Context, request contract.Request) (operation, error)
 	// Status asks a worker how far an operation is.
 	Status(ctx context.Context, workflowID string) (contract.StatusResult, error)
-	Cancel(ctx context.Context, workflowID string) error
+	// Cancel ends the operation, but not one that has taken its place.
+	Cancel(ctx context.Context, started operation) error
 	Close()
 }
 
@@ -29,6 +30,8 @@ type operation struct {
 	Attached bool
 	// Wait for the end. The result is filled too when the operation itself failed; otherwise its reason is empty.
 	Wait func(ctx context.Context) (contract.StatusResult, error)
+
+	cancel func(ctx context.Context) error
 }
 
 // works are the works that Maestro stores for the configured source.

@@ -24,13 +24,13 @@ func TestDeleteWaitsForTheConfirmationOnlyWhenAsked(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			deleted := contract.StatusResult{Status: contract.StatusDeleted, Reason: contract.ReasonDeleted, Message: "gone"}
 			b := &bench{temporal: &fakeTemporal{start: ending(0, deleted)}}
-			arguments := []string{"delete", "--name", "web", "--consumer", "cluster-a", "--force", "--generation=3", "--timeout=0", "--results-path", path}
+			arguments := []string{"delete", "--name", "web", "--consumer", "cluster-a", "--generation=3", "--timeout=0", "--results-path", path}
 			if argument != "" {
 				arguments = append(arguments, argument)
 			}
 			require.Equal(t, 0, b.run(arguments...), b.stderr.String())
 			assert.Equal(t, contract.Request{
-				Source: "maestro-cli", Consumer: "cluster-a", Action: contract.ActionDelete, Name: "web", Generation: 3, Wait: want, Force: true,
+				Source: "maestro-cli", Consumer: "cluster-a", Action: contract.ActionDelete, Name: "web", Generation: 3, Wait: want,
 			}, b.temporal.requests[0])
 			assert.Equal(t, "success", readResults(t, path).Status)
 		})

@@ -18,7 +18,7 @@ import (
 type deleteFlags struct {
 	wait, patience string
 	generation     int64
-	force, dryRun  bool
+	dryRun         bool
 }
 
 func (a *app) deleteCommand() *cobra.Command {
@@ -40,7 +40,6 @@ Without --wait the command ends when Maestro has accepted the deletion. A work t
 	set.Lookup("wait").NoOptDefVal = "true"
 	set.StringVar(&flags.patience, "patience", "", "how long to try with a Maestro that does not answer (default 10m, never more than --timeout)")
 	set.Int64Var(&flags.generation, "generation", 0, "HyperFleet generation of the deletion")
-	set.BoolVar(&flags.force, "force", false, "delete the work of another owner")
 	set.BoolVar(&flags.dryRun, "dry-run", false, "say what would be deleted, and change nothing; asks Maestro and needs no Temporal")
 	shared.add(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
@@ -50,7 +49,7 @@ Without --wait the command ends when Maestro has accepted the deletion. A work t
 		return a.operate(command, shared, func(_ context.Context, settings config.CLI) (contract.Request, error) {
 			request := contract.Request{
 				Source: settings.SourceID, Consumer: work.consumer, Action: contract.ActionDelete, Name: work.name,
-				Generation: flags.generation, Force: flags.force, Timeout: timeoutOf(command), Patience: flags.patience,
+				Generation: flags.generation, Timeout: timeoutOf(command), Patience: flags.patience,
 			}
 			if err := work.check(); err != nil {
 				return request, err

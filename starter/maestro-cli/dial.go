@@ -68,7 +68,7 @@ func (t *temporalOperations) Start(ctx context.Context, request contract.Request
 		return operation{}, t.explained(ctx, err)
 	}
 	return operation{
-		WorkflowID: started.WorkflowID, RunID: started.RunID, Attached: started.Attached,
+		WorkflowID: started.WorkflowID, RunID: started.RunID, Attached: started.Attached, cancel: started.Cancel,
 		Wait: func(ctx context.Context) (contract.StatusResult, error) {
 			result, err := started.Wait(ctx)
 			var terminated *temporal.TerminatedError
@@ -87,8 +87,8 @@ func (t *temporalOperations) Status(ctx context.Context, workflowID string) (con
 	return result, t.explained(look, err)
 }
 
-func (t *temporalOperations) Cancel(ctx context.Context, workflowID string) error {
-	return t.explained(ctx, t.starter.Cancel(ctx, workflowID))
+func (t *temporalOperations) Cancel(ctx context.Context, started operation) error {
+	return t.explained(ctx, started.cancel(ctx))
 }
 
 func (t *temporalOperations) Close() { t.connection.Close() }

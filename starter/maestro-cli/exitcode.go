@@ -52,6 +52,7 @@ var (
 		contract.ErrNotReady:             exitFailed,
 		contract.ErrApplyFailed:          exitFailed,
 		contract.ErrVanished:             exitFailed,
+		contract.ErrClosing:              exitFailed,
 		contract.ErrWaitTimeout:          exitTimedOut,
 		contract.ErrCancelled:            exitFailed,
 		contract.ErrReportFailed:         exitFailed,

@@ -72,7 +72,7 @@ func (e *execution) interrupted(ctx context.Context, server operations, started 
 	e.app.say(fmt.Sprintf("%s: %s: interrupted; cancelling the operation %s", program, e.where(), started.WorkflowID))
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelLimit)
 	defer stop()
-	err := server.Cancel(ctx, started.WorkflowID)
+	err := server.Cancel(ctx, started)
 	if err == nil {
 		var result contract.StatusResult
 		result, err = started.Wait(ctx)

@@ -59,8 +59,8 @@ func (f *fakeTemporal) Status(ctx context.Context, _ string) (contract.StatusRes
 	return f.status(ctx)
 }
 
-func (f *fakeTemporal) Cancel(ctx context.Context, _ string) error { return f.cancel(ctx) }
-func (f *fakeTemporal) Close()                                     { f.closed = true }
+func (f *fakeTemporal) Cancel(ctx context.Context, _ operation) error { return f.cancel(ctx) }
+func (f *fakeTemporal) Close()                                        { f.closed = true }
 
 // ending makes a start whose operation ends after a while; the error is the starter's for results that did not succeed.
 func ending(after time.Duration, result contract.StatusResult) func(context.Context, contract.Request) (operation, error) {

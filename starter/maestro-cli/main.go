@@ -23,6 +23,8 @@ var (
 )
 
 func main() {
+	// The results file is written also when nobody reads what is said on standard error any more.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	cli := &app{

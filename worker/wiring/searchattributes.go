@@ -38,8 +38,22 @@ func ensureSearchAttributes(ctx context.Context, operator operatorservice.Operat
 	}
 	if _, err := operator.AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
 		Namespace: namespace, SearchAttributes: missing,
-	}); err != nil {
+	}); err != nil && !registered(ctx, operator, namespace) {
 		return fmt.Errorf("create search attributes %v in namespace %s (temporal operator search-attribute create): %w", missing, namespace, err)
 	}
 	return nil
+}
+
+// registered: all are there by now, because another worker that started at the same time has created them.
+func registered(ctx context.Context, operator operatorservice.OperatorServiceClient, namespace string) bool {
+	listed, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if err != nil {
+		return false
+	}
+	for name, want := range searchAttributes {
+		if listed.GetCustomAttributes()[name] != want {
+			return false
+		}
+	}
+	return true
 }

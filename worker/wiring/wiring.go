@@ -43,6 +43,8 @@ const (
 type Worker struct {
 	temporal worker.Worker
 	maestro  *maestro.Client
+	// fatal carries the error that ended the worker by itself.
+	fatal chan error
 }
 
 // New makes a worker on a connection that the caller keeps and closes. The search attributes of operations are
@@ -65,14 +67,21 @@ func New(ctx context.Context, temporal client.Client, config Config) (*Worker, e
 	if err != nil {
 		return nil, err
 	}
+	fatal := make(chan error, 1)
 	w := worker.New(temporal, config.TaskQueue, worker.Options{
 		MaxConcurrentActivityExecutionSize: config.Activities,
 		WorkerStopTimeout:                  config.StopTimeout,
 		// The default of four fifths of the heartbeat timeout leaves a busy worker too little.
 		MaxHeartbeatThrottleInterval: heartbeatThrottle,
+		OnFatalError: func(err error) {
+			select {
+			case fatal <- err:
+			default:
+			}
+		},
 	})
 	register(w, server, config.ResultsDir)
-	return &Worker{temporal: w, maestro: server}, nil
+	return &Worker{temporal: w, maestro: server, fatal: fatal}, nil
 }
 
 // Start begins to poll and returns.
@@ -82,6 +91,9 @@ func (w *Worker) Start() error {
 	}
 	return nil
 }
+
+// Fatal gives the error with which the worker has stopped by itself, for instance because its namespace is gone.
+func (w *Worker) Fatal() <-chan error { return w.fatal }
 
 // Stop waits for the activities under way, up to the stop timeout, and closes the connections to Maestro.
 func (w *Worker) Stop() error {

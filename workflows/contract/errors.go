@@ -53,6 +53,8 @@ const (
 	ErrCancelled ErrorType = "Cancelled"
 	// ErrReportFailed: the outcome could not be delivered.
 	ErrReportFailed ErrorType = "ReportFailed"
+	// ErrClosing: the run that was offered a request is about to close. The caller offers it again.
+	ErrClosing ErrorType = "Closing"
 	// ErrInternal: a defect of the product.
 	ErrInternal ErrorType = "Internal"
 )
@@ -90,6 +92,7 @@ var Rules = map[ErrorType]Rule{
 	ErrWaitTimeout:          {Act: "read the message for what was missing; wait again, or look at the cluster's agent"},
 	ErrCancelled:            {Act: "start the operation again if it is still wanted"},
 	ErrReportFailed:         {Act: "correct the report's target; the operation itself has ended as the message says"},
+	ErrClosing:              {Retryable: true, Delay: 200 * time.Millisecond, Act: "submit the request again"},
 	ErrInternal:             {Act: "report the message as a defect of maestro-workflows"},
 }
 

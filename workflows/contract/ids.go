@@ -29,9 +29,10 @@ func OperationID(source, consumer, work string) string {
 }
 
 // WaitID is the workflow ID of a wait that writes nothing: wait/<source>/<consumer>/<work>/<digest>, the digest being
-// that of the condition. Different waits on one work run beside each other and beside a write; equal ones are one.
-func WaitID(source, consumer, work, wait string) string {
-	sum := sha256.Sum256([]byte(wait))
+// that of the condition and of the timeout. Different waits on one work run beside each other and beside a write; equal
+// ones are one.
+func WaitID(source, consumer, work, wait, timeout string) string {
+	sum := sha256.Sum256([]byte(wait + "\x00" + timeout))
 	return strings.Join([]string{waitPrefix, source, consumer, work, hex.EncodeToString(sum[:6])}, "/")
 }
 

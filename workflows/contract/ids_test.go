@@ -21,7 +21,7 @@ func TestIDsReadBackAsTheyWereBuilt(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, have)
 
-		have, err = ParseOperationID(WaitID(want.Source, want.Consumer, want.Work, rapid.String().Draw(t, "wait")))
+		have, err = ParseOperationID(WaitID(want.Source, want.Consumer, want.Work, rapid.String().Draw(t, "wait"), rapid.String().Draw(t, "timeout")))
 		require.NoError(t, err)
 		want.WaitOnly = true
 		assert.Equal(t, want, have)
@@ -41,14 +41,17 @@ func TestDifferentWorksHaveDifferentIDs(t *testing.T) {
 		assert.Equal(t, a == b, OperationID(a[0], a[1], a[2]) == OperationID(b[0], b[1], b[2]))
 		wait := rapid.SampledFrom([]string{"Applied", "Available"})
 		waitA, waitB := wait.Draw(t, "wait"), wait.Draw(t, "wait")
-		assert.Equal(t, a == b && waitA == waitB, WaitID(a[0], a[1], a[2], waitA) == WaitID(b[0], b[1], b[2], waitB))
-		assert.NotEqual(t, OperationID(a[0], a[1], a[2]), WaitID(b[0], b[1], b[2], waitB))
+		timeout := rapid.SampledFrom([]string{"", "5m"})
+		timeoutA, timeoutB := timeout.Draw(t, "timeout"), timeout.Draw(t, "timeout")
+		assert.Equal(t, a == b && waitA == waitB && timeoutA == timeoutB,
+			WaitID(a[0], a[1], a[2], waitA, timeoutA) == WaitID(b[0], b[1], b[2], waitB, timeoutB))
+		assert.NotEqual(t, OperationID(a[0], a[1], a[2]), WaitID(b[0], b[1], b[2], waitB, timeoutB))
 	})
 }
 
 func TestIDsAreWhatPeopleType(t *testing.T) {
 	assert.Equal(t, "op/hyperfleet/c1/pool", OperationID("hyperfleet", "c1", "pool"))
-	assert.Equal(t, "wait/hyperfleet/c1/pool/e674447337e8", WaitID("hyperfleet", "c1", "pool", "Available"))
+	assert.Equal(t, "wait/hyperfleet/c1/pool/0a757a47b951", WaitID("hyperfleet", "c1", "pool", "Available", "5m"))
 }
 
 func TestParseOperationIDRefusesAllOtherIDs(t *testing.T) {

@@ -19,7 +19,8 @@ type Action string
 const (
 	// ActionApply makes the stored work equal to Request.Work.
 	ActionApply Action = "apply"
-	// ActionDelete removes the work; with a wait the operation ends when the bundle answers 404.
+	// ActionDelete removes the work of this source, whatever version and owner label it has; with a wait the operation
+	// ends when the bundle answers 404.
 	ActionDelete Action = "delete"
 	// ActionWait only waits for a condition of the stored work and writes nothing.
 	ActionWait Action = "wait"
@@ -72,6 +73,18 @@ type Submitted struct {
 	RunID string `json:"runID"`
 }
 
+// AwaitsDeletion: the operation ends when the bundle is gone.
+func (r Request) AwaitsDeletion() bool {
+	switch r.EffectiveAction() {
+	case ActionDelete:
+		return r.Wait != ""
+	case ActionWait:
+		return strings.TrimSpace(r.Wait) == "Deleted"
+	default:
+		return false
+	}
+}
+
 // EffectiveAction is the action with its default.
 func (r Request) EffectiveAction() Action {
 	if r.Action == "" {
@@ -83,7 +96,7 @@ func (r Request) EffectiveAction() Action {
 // WorkflowID of the operation. The request must have been checked with [Request.Check].
 func (r Request) WorkflowID() string {
 	if r.EffectiveAction() == ActionWait {
-		return WaitID(r.Source, r.Consumer, r.WorkName(), r.Wait)
+		return WaitID(r.Source, r.Consumer, r.WorkName(), r.Wait, r.Timeout)
 	}
 	return OperationID(r.Source, r.Consumer, r.WorkName())
 }

@@ -155,7 +155,7 @@ func TestWorkflowIDFollowsTheAction(t *testing.T) {
 	deletion := Request{Source: "hyperfleet", Consumer: "c1", Name: "pool", Action: ActionDelete}
 	assert.Equal(t, "op/hyperfleet/c1/pool", deletion.WorkflowID(), "an apply and a delete exclude each other")
 	deletion.Action, deletion.Wait = ActionWait, "Applied"
-	assert.Equal(t, WaitID("hyperfleet", "c1", "pool", "Applied"), deletion.WorkflowID())
+	assert.Equal(t, WaitID("hyperfleet", "c1", "pool", "Applied", ""), deletion.WorkflowID())
 	assert.Equal(t, "", Request{Work: json.RawMessage(`{`)}.WorkName())
 }
 

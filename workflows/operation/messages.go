@@ -2,6 +2,7 @@ package operation
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.temporal.io/sdk/temporal"
@@ -44,6 +45,11 @@ func (op *operation) refuse(ctx workflow.Context, offered contract.Request) erro
 	if err != nil {
 		return contract.Errorf(contract.ErrInvalidInput, "%w", err).Application()
 	}
+	// A run that has its outcome, or is being cancelled, takes nothing more: an equal request would get an outcome
+	// from before its time, and a newer one would take the outcome from the caller that it belongs to.
+	if (op.result.FinishedAt != nil && op.next == nil) || op.cancelled() {
+		return contract.Errorf(contract.ErrClosing, "this run is about to close, submit the request again").Application()
+	}
 	switch contract.Compare(op.latest(), offered) {
 	case contract.StandingOlder:
 		return contract.Errorf(contract.ErrSuperseded, "a newer generation than %d is being applied", generation).Application()
@@ -60,11 +66,21 @@ func (op *operation) submit(ctx workflow.Context, offered contract.Request) (con
 	submitted := contract.Submitted{RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID}
 	if contract.Compare(op.latest(), offered) == contract.StandingAttach {
 		submitted.Attached = op.next == nil
+		if submitted.Attached {
+			op.addReport(offered.Report)
+		}
 		return submitted, nil
 	}
 	op.next = &offered
 	op.stop()
 	return submitted, nil
+}
+
+// addReport makes sure that each receiver gets the outcome once.
+func (op *operation) addReport(report *contract.Report) {
+	if report != nil && !slices.Contains(op.reports, *report) {
+		op.reports = append(op.reports, *report)
+	}
 }
 
 // enter a phase: for the query, the search attributes and the UI.
@@ -76,17 +92,27 @@ func (op *operation) enter(ctx workflow.Context, phase contract.Phase, doing str
 	op.show(ctx, phase, doing)
 }
 
+// short keeps what a request says within Temporal's limits on search attributes and summaries: an unknown value that is
+// too long would fail the workflow task for ever, before the build step can refuse it.
+func short(text string) string {
+	const limit = 128
+	if len(text) > limit {
+		return strings.ToValidUTF8(text[:limit], "")
+	}
+	return text
+}
+
 func (op *operation) show(ctx workflow.Context, phase contract.Phase, text string) {
 	attributes := []temporal.SearchAttributeUpdate{contract.SearchPhase.ValueSet(string(phase))}
 	if phase == contract.PhaseBuilding {
 		attributes = append(attributes,
-			contract.SearchConsumer.ValueSet(op.request.Consumer),
-			contract.SearchWork.ValueSet(op.result.ManifestWorkName),
+			contract.SearchConsumer.ValueSet(short(op.request.Consumer)),
+			contract.SearchWork.ValueSet(short(op.result.ManifestWorkName)),
 			contract.SearchGeneration.ValueSet(op.result.Generation))
 	}
 	if err := workflow.UpsertTypedSearchAttributes(ctx, attributes...); err != nil {
 		workflow.GetLogger(ctx).Warn("search attributes not written", "error", err)
 	}
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** %s `%s` on `%s`\n\n%s",
-		phase, op.request.EffectiveAction(), op.result.ManifestWorkName, op.request.Consumer, strings.ReplaceAll(text, "\n", "\n\n")))
+		phase, short(string(op.request.EffectiveAction())), short(op.result.ManifestWorkName), short(op.request.Consumer), strings.ReplaceAll(text, "\n", "\n\n")))
 }

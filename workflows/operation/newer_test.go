@@ -6,24 +6,21 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
 func TestNewerRequestTakesOverInEveryPhase(t *testing.T) {
-	for name, test := range map[string]struct {
-		after time.Duration
-		last  contract.Phase
-	}{
-		"build":  {buildTakes / 2, contract.PhaseSuperseded},
-		"apply":  {buildTakes + commitTakes/2, contract.PhaseSuperseded},
-		"wait":   {buildTakes + commitTakes + observeTakes/2, contract.PhaseSuperseded},
-		"report": {buildTakes + commitTakes + observeTakes + reportTakes/2, contract.PhaseSucceeded},
+	for name, after := range map[string]time.Duration{
+		"build": buildTakes / 2,
+		"apply": buildTakes + commitTakes/2,
+		"wait":  buildTakes + commitTakes + observeTakes/2,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			newer := apply("2", generation(2))
-			answer := s.offer(test.after, newer)
+			answer := s.offer(after, newer)
 			s.play(apply("1", generation(1), waiting, reporting))
 			require.NoError(t, answer.refused)
 			require.NoError(t, answer.err)
@@ -32,14 +29,10 @@ func TestNewerRequestTakesOverInEveryPhase(t *testing.T) {
 			assert.NotEmpty(t, answer.RunID)
 			require.NotNil(t, s.next(), "the run continues as new")
 			assert.Equal(t, newer, *s.next())
-			assert.Equal(t, test.last, s.phases[len(s.phases)-1])
+			assert.Equal(t, contract.PhaseSuperseded, s.phases[len(s.phases)-1])
 			require.Len(t, s.reports, 1, "the older request has its own outcome, reported once")
-			if test.last == contract.PhaseSuperseded {
-				assert.Equal(t, string(contract.ErrSuperseded), s.reports[0].Reason)
-				assert.Equal(t, contract.StatusSuperseded, s.reports[0].Status)
-			} else {
-				assert.Equal(t, contract.ReasonConditionMet, s.reports[0].Reason)
-			}
+			assert.Equal(t, string(contract.ErrSuperseded), s.reports[0].Reason)
+			assert.Equal(t, contract.StatusSuperseded, s.reports[0].Status)
 		})
 	}
 }
@@ -54,7 +47,7 @@ func TestSupersededRequestSaysWhichVersionStays(t *testing.T) {
 
 func TestNewestOfSeveralRequestsIsNext(t *testing.T) {
 	s := newStage(t)
-	at := buildTakes + commitTakes + reportTakes/2 // while the report holds the run open
+	at := buildTakes + commitTakes/2 // while the write holds the run open
 	second := s.offer(at, apply("2", generation(2)))
 	third := s.offer(at+time.Millisecond, apply("3", generation(3)))
 	late := s.offer(at+2*time.Millisecond, apply("2", generation(2)))
@@ -112,7 +105,7 @@ func TestEqualRequestAttaches(t *testing.T) {
 
 func TestRequestEqualToTheNextOneJoinsIt(t *testing.T) {
 	s := newStage(t)
-	at := buildTakes + commitTakes + reportTakes/2
+	at := buildTakes + commitTakes/2
 	s.offer(at, apply("2", generation(2)))
 	again := s.offer(at+time.Millisecond, apply("2", generation(2)))
 	s.play(apply("1", generation(1), reporting))
@@ -160,14 +153,48 @@ func TestForcedRequestOfTheSameGenerationTakesOver(t *testing.T) {
 	require.NotNil(t, s.next())
 }
 
-func TestNewerRequestTakesOverFromAFailingReport(t *testing.T) {
-	s := newStage(t)
-	s.report = func(contract.ReportParams) (contract.ReportResult, error) {
-		return contract.ReportResult{}, contract.Errorf(contract.ErrReportFailed, "no directory").Application()
+// A run that has its outcome keeps it: neither does an equal request get an outcome from before its time, nor does a
+// newer one turn the outcome that was reported into Superseded.
+func TestRequestOfferedDuringTheReportIsAskedToComeAgain(t *testing.T) {
+	for name, offered := range map[string]contract.Request{
+		"equal": apply("1", generation(1), reporting),
+		"newer": apply("2", generation(2)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			answer := s.offer(buildTakes+commitTakes+reportTakes/2, offered)
+			s.play(apply("1", generation(1), reporting))
+			assert.Equal(t, contract.ErrClosing, contract.TypeOf(answer.refused))
+			require.NoError(t, s.env.GetWorkflowError(), "the run closes with its own outcome")
+			require.Len(t, s.reports, 1)
+			assert.Equal(t, contract.ReasonPublished, s.reports[0].Reason)
+		})
 	}
-	s.offer(buildTakes+commitTakes+reportTakes/2, apply("2"))
-	s.play(apply("1", reporting))
-	assert.NotNil(t, s.next())
+}
+
+// The cancel is for the newer request: its caller knows this run only.
+func TestCancelAfterANewerRequestWasAcceptedCancelsThat(t *testing.T) {
+	s := newStage(t)
+	newer := apply("2", generation(2), reporting)
+	s.offer(buildTakes+commitTakes/2, newer)
+	s.env.RegisterDelayedCallback(s.env.CancelWorkflow, buildTakes+commitTakes*3/4)
+	s.play(apply("1", generation(1), reporting))
+	require.Nil(t, s.next(), "the newer request is not delivered")
+	require.Len(t, s.reports, 2)
+	assert.Equal(t, contract.StatusSuperseded, s.reports[0].Status)
+	assert.Equal(t, contract.StatusCancelled, s.reports[1].Status)
+	assert.Equal(t, newer.Digest(), s.reports[1].RequestDigest)
+	assert.True(t, temporal.IsCanceledError(s.env.GetWorkflowError()))
+}
+
+// An equal request that wants the outcome delivered elsewhere gets it there.
+func TestReportOfAnAttachedRequestIsDelivered(t *testing.T) {
+	s := newStage(t)
+	answer := s.offer(buildTakes/2, apply("1", generation(1), reporting))
+	s.play(apply("1", generation(1)))
+	require.NoError(t, answer.refused)
+	assert.True(t, answer.Attached)
+	assert.Len(t, s.reports, 1)
 }
 
 // The update can be in the first task, before the operation has begun.

@@ -18,10 +18,14 @@ type operation struct {
 	result contract.StatusResult
 	// doing is what the phase under way does, for the message of a cancel.
 	doing string
+	// reports are the receivers of the outcome: the request's own, and those of requests that attached.
+	reports []contract.Report
 	// next is a newer request that this run makes room for.
 	next *contract.Request
 	// stop cancels the step under way when next has come.
 	stop func()
+	// cancelled: somebody has cancelled the run.
+	cancelled func() bool
 }
 
 // ManifestWorkOperation does what one request says and returns its StatusResult. It closes as failed when the
@@ -31,6 +35,7 @@ func ManifestWorkOperation(ctx workflow.Context, request contract.Request) (cont
 	// Before the handlers: a newer request in the first task is handled while they are being registered.
 	steps, stop := workflow.WithCancel(ctx)
 	op.stop = stop
+	op.cancelled = func() bool { return ctx.Err() != nil }
 	if err := op.handleMessages(ctx); err != nil {
 		return op.result, err
 	}
@@ -38,28 +43,35 @@ func ManifestWorkOperation(ctx workflow.Context, request contract.Request) (cont
 }
 
 func start(ctx workflow.Context, request contract.Request) *operation {
-	info := workflow.GetInfo(ctx)
 	// A bad duration falls back to the default here and is refused by name in the build step.
 	durations, _ := request.ParseDurations()
-	generation, _ := request.EffectiveGeneration()
-	started := info.WorkflowStartTime
-	return &operation{
+	op := &operation{
 		request:   request,
 		durations: durations,
-		until:     started.Add(durations.Timeout),
-		result: contract.StatusResult{
-			ManifestWorkName: request.WorkName(),
-			Consumer:         request.Consumer,
-			Status:           contract.StatusInProgress,
-			Reason:           contract.ReasonRunning,
-			Timestamp:        started,
-			Resources:        []contract.ResourceStatus{},
-			Generation:       generation,
-			WorkflowID:       info.WorkflowExecution.ID,
-			RunID:            info.WorkflowExecution.RunID,
-			StartedAt:        &started,
-			RequestDigest:    request.Digest(),
-		},
+		until:     workflow.GetInfo(ctx).WorkflowStartTime.Add(durations.Timeout),
+		result:    running(ctx, request),
+	}
+	op.addReport(request.Report)
+	return op
+}
+
+// running is the result of a request that has no outcome yet.
+func running(ctx workflow.Context, request contract.Request) contract.StatusResult {
+	info := workflow.GetInfo(ctx)
+	generation, _ := request.EffectiveGeneration()
+	started := info.WorkflowStartTime
+	return contract.StatusResult{
+		ManifestWorkName: request.WorkName(),
+		Consumer:         request.Consumer,
+		Status:           contract.StatusInProgress,
+		Reason:           contract.ReasonRunning,
+		Timestamp:        started,
+		Resources:        []contract.ResourceStatus{},
+		Generation:       generation,
+		WorkflowID:       info.WorkflowExecution.ID,
+		RunID:            info.WorkflowExecution.RunID,
+		StartedAt:        &started,
+		RequestDigest:    request.Digest(),
 	}
 }
 
@@ -82,9 +94,12 @@ func (op *operation) build(ctx workflow.Context) (contract.BuildResult, error) {
 	if err := ctx.Err(); err != nil {
 		return built, err
 	}
-	ctx = workflow.WithActivityOptions(ctx, buildOptions(op.target()))
+	ctx = workflow.WithActivityOptions(ctx, buildOptions(op.target(), op.remaining(ctx)))
 	err := workflow.ExecuteActivity(ctx, contract.ActivityBuild, contract.BuildParams{Request: op.request}).Get(ctx, &built)
 	op.result.Warnings = built.Warnings
+	if timedOut(err) {
+		return built, op.late("the request was never checked, does a worker run?")
+	}
 	return built, err
 }
 
@@ -96,15 +111,25 @@ func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (co
 		return committed, nil
 	}
 	op.enter(ctx, contract.PhaseApplying, "writing to Maestro")
-	began := workflow.Now(ctx)
-	patience := min(op.durations.Patience, op.remaining(ctx))
-	ctx = workflow.WithActivityOptions(ctx, commitOptions(op.target(), patience))
-	err := workflow.ExecuteActivity(ctx, contract.ActivityCommit, contract.CommitParams{
+	params := contract.CommitParams{
 		Action: action, Source: op.request.Source, Consumer: op.request.Consumer, Name: built.Name,
 		Work: op.request.Work, Generation: built.Generation, Force: op.request.Force,
-	}).Get(ctx, &committed)
-	if err != nil {
-		return committed, patienceLost(ctx, err, workflow.Now(ctx).Sub(began))
+	}
+	for {
+		began := workflow.Now(ctx)
+		patience := min(op.durations.Patience, op.remaining(ctx))
+		step := workflow.WithActivityOptions(ctx, commitOptions(op.target(), patience))
+		err := workflow.ExecuteActivity(step, contract.ActivityCommit, params).Get(step, &committed)
+		if err == nil {
+			break
+		}
+		if !neverStarted(err) {
+			return committed, patienceLost(ctx, err, workflow.Now(ctx).Sub(began))
+		}
+		// The patience is with Maestro, not with a rollout of the workers: only the deadline ends that.
+		if !workflow.Now(ctx).Before(op.until) {
+			return committed, op.late("the write was never tried, does a worker run?")
+		}
 	}
 	op.result.Version, op.result.Attempts = committed.Version, committed.Attempt
 	op.settle(committed)
@@ -121,9 +146,8 @@ func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	deleting := op.request.EffectiveAction() == contract.ActionDelete
 	condition := op.request.Wait
-	if deleting {
+	if op.request.AwaitsDeletion() {
 		condition = "Deleted"
 	}
 	op.enter(ctx, contract.PhaseWaiting, "waiting for "+condition+" until "+op.until.UTC().Format(time.RFC3339))
@@ -132,11 +156,11 @@ func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult)
 	err := workflow.ExecuteActivity(ctx, contract.ActivityObserve, contract.ObserveParams{
 		Source: op.request.Source, Consumer: op.request.Consumer, Name: op.result.ManifestWorkName,
 		Version: committed.Version, Generation: op.result.Generation,
-		Wait: condition, Deleted: deleting, MustExist: op.request.EffectiveAction() == contract.ActionApply,
+		Wait: condition, Deleted: op.request.AwaitsDeletion(), MustExist: op.request.EffectiveAction() == contract.ActionApply,
 		Grace: op.durations.Grace, Until: op.until,
 	}).Get(ctx, &observed)
 	if err != nil {
-		return deadlineLost(err, op.until)
+		return op.deadlineLost(err)
 	}
 	return op.seen(observed)
 }
@@ -147,5 +171,5 @@ func (op *operation) remaining(ctx workflow.Context) time.Duration {
 }
 
 func (op *operation) target() string {
-	return op.result.ManifestWorkName + " on " + op.request.Consumer
+	return short(op.result.ManifestWorkName) + " on " + short(op.request.Consumer)
 }

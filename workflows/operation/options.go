@@ -12,19 +12,19 @@ import (
 // The activities' options, all in one place:
 //
 //	activity  StartToClose  heartbeat  ScheduleToClose            backoff        cancel
-//	Build     10 s          -          1 min                      1 s → 10 s     at once
+//	Build     10 s          -          until the deadline         1 s → 10 s     at once
 //	Commit    40 s          8 s        request's patience         see activity   waits for the attempt under way
 //	Observe   15 s          -          until the deadline + 30 s  see activity   at once
-//	Report    10 s          -          1 min                      1 s → 10 s     never
+//	Report    10 s          -          10 min                     1 s → 10 s     never
 //
 // StartToClose, or the heartbeat, bounds the delay after a worker was killed in an attempt; ScheduleToClose is the
 // patience.
 // Errors say themselves whether they are retryable ([contract.Rules]), and Observe says itself when to look again.
 
-func buildOptions(work string) workflow.ActivityOptions {
+func buildOptions(work string, remaining time.Duration) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    10 * time.Second,
-		ScheduleToCloseTimeout: time.Minute,
+		ScheduleToCloseTimeout: remaining,
 		RetryPolicy:            backoff(time.Second, 10*time.Second),
 		Summary:                "check " + work,
 	}
@@ -56,7 +56,7 @@ func observeOptions(work string, remaining time.Duration) workflow.ActivityOptio
 func reportOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    10 * time.Second,
-		ScheduleToCloseTimeout: time.Minute,
+		ScheduleToCloseTimeout: 10 * time.Minute,
 		RetryPolicy:            backoff(time.Second, 10*time.Second),
 		Summary:                "report the outcome",
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -67,8 +68,23 @@ func (op *operation) finish(ctx workflow.Context, failure error) (contract.Statu
 		op.fail(typed(failure))
 	}
 	op.report(ctx)
+	if op.next != nil && op.cancelled() {
+		op.cancelNext(ctx)
+	}
 	op.show(ctx, op.phase(), op.result.Message)
 	return op.close(ctx)
+}
+
+// cancelNext ends a newer request that was cancelled while it waited for this run to make room. The cancel was meant
+// for it: a run that is being cancelled accepts no newer request.
+func (op *operation) cancelNext(ctx workflow.Context) {
+	now := workflow.Now(ctx)
+	op.request, op.next, op.reports = *op.next, nil, nil
+	op.addReport(op.request.Report)
+	op.result = running(ctx, op.request)
+	op.result.Timestamp, op.result.FinishedAt = now, &now
+	op.fail(contract.Errorf(contract.ErrCancelled, "cancelled before it began"))
+	op.report(ctx)
 }
 
 // stays says what an operation leaves behind that ends before its wait does.
@@ -112,22 +128,24 @@ func (op *operation) phase() contract.Phase {
 	}
 }
 
-// report delivers the outcome. A report that fails does not change the outcome, it is said beside it.
+// report delivers the outcome to every receiver. A report that fails does not change the outcome, it is said beside it.
 func (op *operation) report(ctx workflow.Context) {
-	if op.request.Report == nil {
+	if len(op.reports) == 0 {
 		return
 	}
 	ctx, done := workflow.NewDisconnectedContext(ctx)
 	defer done()
 	op.show(ctx, contract.PhaseReporting, op.result.Message)
 	ctx = workflow.WithActivityOptions(ctx, reportOptions())
-	params := contract.ReportParams{Report: *op.request.Report, Result: op.result}
-	if err := workflow.ExecuteActivity(ctx, contract.ActivityReport, params).Get(ctx, nil); err != nil {
-		op.result.Warnings = append(op.result.Warnings, "report: "+typed(err).Message)
+	for _, report := range op.reports {
+		params := contract.ReportParams{Report: report, Result: op.result}
+		if err := workflow.ExecuteActivity(ctx, contract.ActivityReport, params).Get(ctx, nil); err != nil {
+			op.result.Warnings = append(op.result.Warnings, "report: "+typed(err).Message)
+		}
 	}
 }
 
-// close ends the run. A newer request that came while the outcome was being reported still takes over.
+// close ends the run, or makes room for the newer request.
 func (op *operation) close(ctx workflow.Context) (contract.StatusResult, error) {
 	if op.next != nil {
 		// The handlers have nothing to wait for, they are done at the next yield at the latest.
@@ -167,9 +185,7 @@ func patienceLost(ctx workflow.Context, err error, tried time.Duration) error {
 		return err
 	}
 	failure := typed(err)
-	var application *temporal.ApplicationError
-	var timeout *temporal.TimeoutError
-	if !errors.As(err, &application) && errors.As(err, &timeout) {
+	if timedOut(err) {
 		failure = contract.Errorf(contract.ErrUnavailable, "the write was never finished")
 	}
 	switch {
@@ -184,18 +200,39 @@ func patienceLost(ctx workflow.Context, err error, tried time.Duration) error {
 
 // deadlineLost is for a wait whose last look did not end, because no worker ran or Maestro hung: it is timed out all
 // the same. A failure that is final stays what it is.
-func deadlineLost(err error, until time.Time) error {
+func (op *operation) deadlineLost(err error) error {
 	if temporal.IsCanceledError(err) {
 		return err
 	}
-	text := "no worker looked"
 	var application *temporal.ApplicationError
-	if errors.As(err, &application) {
-		failure := typed(err)
-		if !contract.Rules[failure.Type].Retryable {
-			return failure
-		}
-		text = failure.Message
+	switch {
+	case errors.As(err, &application) && !contract.Rules[typed(err).Type].Retryable:
+		return typed(err)
+	case errors.As(err, &application):
+		return op.late(typed(err).Message)
+	case neverStarted(err):
+		return op.late("nobody looked, does a worker run?")
+	case timedOut(err):
+		return op.late("the last look did not end")
+	default:
+		return typed(err)
 	}
-	return contract.Errorf(contract.ErrWaitTimeout, "not met by %s: %s", until.UTC().Format(time.RFC3339), text)
+}
+
+// late is the failure of an operation whose deadline has passed.
+func (op *operation) late(text string) error {
+	return contract.Errorf(contract.ErrWaitTimeout, "not met by %s: %s", op.until.UTC().Format(time.RFC3339), text)
+}
+
+// timedOut: the step was not finished in its time, and no attempt has failed with a reason.
+func timedOut(err error) bool {
+	var application *temporal.ApplicationError
+	var timeout *temporal.TimeoutError
+	return errors.As(err, &timeout) && !errors.As(err, &application)
+}
+
+// neverStarted: no worker took the step.
+func neverStarted(err error) bool {
+	var timeout *temporal.TimeoutError
+	return timedOut(err) && errors.As(err, &timeout) && timeout.TimeoutType() == enumspb.TIMEOUT_TYPE_SCHEDULE_TO_START
 }
