@@ -189,7 +189,7 @@ func TestUnknownConsumerIsNamed(t *testing.T) {
 
 func TestRefusedCredentialsAreFinal(t *testing.T) {
 	for refusal, fault := range map[string]fakemaestro.Fault{
-		"none": fakemaestro.NoCredentials(), "other source": fakemaestro.NotAuthorized(),
+		"none": fakemaestro.NoCredentials(), "bad": fakemaestro.BadToken(), "other source": fakemaestro.NotAuthorized(),
 		"http 401": fakemaestro.HTTPStatus(http.StatusUnauthorized), "http 403": fakemaestro.HTTPStatus(http.StatusForbidden),
 	} {
 		t.Run(refusal, func(t *testing.T) {

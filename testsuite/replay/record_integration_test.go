@@ -126,6 +126,16 @@ var recorders = map[string]func(*stage) *starter.Operation{
 	"superseded-in-report": func(s *stage) *starter.Operation {
 		return s.supersededIn(contract.ActivityReport, s.apply("1", reported("result.json")))
 	},
+	"cancelled-with-the-newer": func(s *stage) *starter.Operation {
+		operation := s.held(contract.ActivityCommit, s.apply("1", wait("Available")))
+		newer := s.start(s.apply("2", reported("result.json")))
+		require.NoError(s.t, s.starter.Cancel(s.ctx, operation.WorkflowID))
+		s.reaches(operation, isType(enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED))
+		s.gate.open()
+		_, err := newer.Wait(s.ctx)
+		require.Equal(s.t, contract.ErrCancelled, contract.TypeOf(err))
+		return operation
+	},
 	"superseding": func(s *stage) *starter.Operation {
 		first := s.supersededIn(contract.ActivityObserve, s.apply("1", wait("Available")))
 		described, err := s.temporal.DescribeWorkflowExecution(s.ctx, first.WorkflowID, "")

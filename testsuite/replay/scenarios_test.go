@@ -66,6 +66,7 @@ var scenarios = map[string]map[string]end{
 		"superseded-in-apply":        {continued, contract.PhaseSuperseded, ""},
 		"superseded-in-wait":         {continued, contract.PhaseSuperseded, ""},
 		"superseded-in-report":       {continued, contract.PhaseSucceeded, ""},
+		"cancelled-with-the-newer":   {canceled, contract.PhaseCancelled, string(contract.ErrCancelled)},
 		"superseding":                {completed, contract.PhaseSucceeded, contract.ReasonPublished},
 	},
 }
