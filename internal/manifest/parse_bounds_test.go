@@ -22,7 +22,7 @@ const (
 // factor of ten and more.
 func part() int {
 	if raceDetector {
-		return 50
+		return 20
 	}
 	return 4
 }
