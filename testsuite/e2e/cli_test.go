@@ -88,7 +88,7 @@ func TestCommandKilledAndCalledAgainAttaches(t *testing.T) {
 	victim := newCommand(t, queue, args...)
 	require.NoError(t, victim.cmd.Start())
 	first := &starter.Operation{WorkflowID: contract.OperationID(source, consumer, "work")}
-	parked(t, first)
+	parked(t, first, 0)
 	description, err := temporal.DescribeWorkflow(t.Context(), first.WorkflowID, "")
 	require.NoError(t, err)
 	require.NoError(t, victim.cmd.Process.Kill())
@@ -223,7 +223,8 @@ func TestCommandsOnOneWork(t *testing.T) {
 		{[]string{"get", "--name", "work", "--consumer", consumer}, 0},
 		{[]string{"apply", "--manifest-file", path, "--consumer", consumer, "--generation", "6"}, 4},
 		{[]string{"wait", "--name", "work", "--consumer", consumer, "--for", "Degraded", "--timeout", "2s"}, 3},
-		{[]string{"delete", "--name", "work", "--consumer", consumer, "--wait"}, 0},
+		{[]string{"delete", "--name", "work", "--consumer", consumer}, 0},
+		{[]string{"wait", "--name", "work", "--consumer", consumer, "--for", "Deleted"}, 0},
 		{[]string{"get", "--name", "work", "--consumer", consumer}, 1},
 		{[]string{"delete", "--name", "work", "--consumer", consumer, "--wait"}, 0},
 		{[]string{"wait", "--name", "work", "--consumer", consumer, "--timeout", "2s"}, 3},

@@ -40,6 +40,16 @@ func killMaestro(t *testing.T) {
 	})
 }
 
+func killTemporal(t *testing.T) {
+	t.Helper()
+	stack.KillTemporal()
+	t.Cleanup(func() {
+		if stack.TemporalPID() == 0 {
+			startAgain(t, stack.StartTemporal)
+		}
+	})
+}
+
 // startAgain does not use the test's context, which has ended when a clean-up runs.
 func startAgain(t *testing.T, component func(context.Context) error) {
 	t.Helper()
@@ -83,7 +93,7 @@ func TestMaestroKilledInWait(t *testing.T) {
 	op := start(t, queue, contract.Request{
 		Consumer: consumer, Work: configMap("waited", "a", script{"available-delay": "8s"}), Wait: "Available", Timeout: "3m",
 	})
-	parked(t, op)
+	parked(t, op, 0)
 	killMaestro(t)
 	outage(t, maestroOutage)
 	startAgain(t, stack.StartMaestro)
@@ -96,7 +106,7 @@ func TestMaestroKilledInWait(t *testing.T) {
 }
 
 // The wait is over while Temporal is down: the worker's answer and the caller's question both come through afterwards.
-func TestTemporalKilled(t *testing.T) {
+func TestTemporalKilledInWait(t *testing.T) {
 	consumer, queue := newConsumer(t), unique("queue")
 	spawnDirectWorker(t, queue)
 	op := start(t, queue, contract.Request{
@@ -111,13 +121,8 @@ func TestTemporalKilled(t *testing.T) {
 		result, err := op.Wait(t.Context())
 		answers <- answer{result, err}
 	}()
-	parked(t, op)
-	stack.KillTemporal()
-	t.Cleanup(func() {
-		if stack.TemporalPID() == 0 {
-			startAgain(t, stack.StartTemporal)
-		}
-	})
+	parked(t, op, 0)
+	killTemporal(t)
 	outage(t, temporalOutage)
 	startAgain(t, stack.StartTemporal)
 
@@ -129,5 +134,30 @@ func TestTemporalKilled(t *testing.T) {
 		t.Fatal("the caller got no outcome")
 	}
 	assert.EqualValues(t, 1, stored(t, consumer, "waited").Version)
+	requireDeadlineUnmoved(t, op, 3*time.Minute)
+}
+
+// The work is stored while Temporal is down, so that the worker cannot say so: the write is repeated and finds itself.
+func TestTemporalKilledInApply(t *testing.T) {
+	consumer, queue := newConsumer(t), unique("queue")
+	grpc := newProxy(t, stack.MaestroGRPCAddress())
+	spawnWorker(t, queue, grpc.address(), stack.MaestroURL())
+	_, err := outcome(t, start(t, queue, contract.Request{Consumer: consumer, Work: configMap("before", "a", nil)}))
+	require.NoError(t, err)
+	grpc.hold()
+	op := start(t, queue, contract.Request{Consumer: consumer, Work: configMap("applied", "a", nil), Wait: "Available", Timeout: "3m"})
+	eventually(t, "Maestro has stored the work", func() bool {
+		_, err := server.Get(t.Context(), consumer, "applied")
+		return err == nil
+	})
+	killTemporal(t)
+	grpc.cut()
+	outage(t, temporalOutage)
+	startAgain(t, stack.StartTemporal)
+
+	result, err := outcome(t, op)
+	require.NoError(t, err)
+	assert.Equal(t, contract.StatusAvailable, result.Status)
+	assert.EqualValues(t, 1, stored(t, consumer, "applied").Version, "one version was published")
 	requireDeadlineUnmoved(t, op, 3*time.Minute)
 }

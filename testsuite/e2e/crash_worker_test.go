@@ -79,7 +79,7 @@ func TestWorkerKilledInWait(t *testing.T) {
 	op := start(t, queue, contract.Request{
 		Consumer: consumer, Work: configMap("waited", "a", script{"available-delay": "6s"}), Wait: "Available", Timeout: "3m",
 	})
-	parked(t, op)
+	parked(t, op, 0)
 	victim.Kill()
 	spawnDirectWorker(t, queue)
 
@@ -98,8 +98,10 @@ func TestRestartsDoNotExtendTheDeadline(t *testing.T) {
 	op := start(t, queue, contract.Request{
 		Consumer: consumer, Work: configMap("never", "a", script{"available": "False"}), Wait: "Available", Timeout: timeout.String(),
 	})
+	var attempt int32
 	for range 2 {
-		parked(t, op)
+		// Each worker has looked before it is killed.
+		attempt = parked(t, op, attempt)
 		victim.Kill()
 		victim = spawnDirectWorker(t, queue)
 	}

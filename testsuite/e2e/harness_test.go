@@ -204,13 +204,15 @@ func pendingActivity(t *testing.T, operation *starter.Operation, name string) (s
 	return 0, 0
 }
 
-// parked: the operation is in its wait and has looked at least twice without success.
-func parked(t *testing.T, operation *starter.Operation) {
+// parked: the operation is in its wait and has looked without success, after the attempt given. It says which attempt
+// comes next.
+func parked(t *testing.T, operation *starter.Operation, after int32) (attempt int32) {
 	t.Helper()
 	eventually(t, "the wait is parked", func() bool {
-		_, attempt := pendingActivity(t, operation, contract.ActivityObserve)
-		return attempt >= 2
+		_, attempt = pendingActivity(t, operation, contract.ActivityObserve)
+		return attempt > max(after, 1)
 	})
+	return attempt
 }
 
 // envOf is the environment of a command that a user runs against the stack.

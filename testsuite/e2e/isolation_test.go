@@ -19,9 +19,11 @@ import (
 const (
 	fleet      = 50
 	perCluster = 20
+	sharedName = "work"
 )
 
-// One worker, 50 clusters, and on each of them the same 20 names: every cluster holds its own content and nothing else.
+// One worker and 50 clusters, each of which gets 20 generations of a work that has the same name everywhere: at the end
+// every cluster holds its own last content and nothing else.
 func TestEveryClusterHoldsItsOwnContent(t *testing.T) {
 	queue := unique("queue")
 	startWorker(t, queue, maestroConfig())
@@ -31,46 +33,44 @@ func TestEveryClusterHoldsItsOwnContent(t *testing.T) {
 	}
 	client := starter.New(temporal, queue)
 	var callers errgroup.Group
-	callers.SetLimit(200)
 	began := time.Now()
-	for number := range perCluster {
-		for _, consumer := range consumers {
-			callers.Go(func() error {
-				name := fmt.Sprintf("work-%d", number)
-				operation, err := client.Start(t.Context(), contract.Request{
-					Source: source, Consumer: consumer, Work: configMap(name, consumer+"/"+name, nil), Wait: "Available", Timeout: "5m",
-				})
-				if err != nil {
-					return err
+	for _, consumer := range consumers {
+		callers.Go(func() error {
+			for generation := range perCluster {
+				if err := deliver(t, client, consumer, int64(generation+1)); err != nil {
+					return fmt.Errorf("generation %d on %s: %w", generation+1, consumer, err)
 				}
-				result, err := operation.Wait(t.Context())
-				if err != nil {
-					return fmt.Errorf("%s on %s: %w", name, consumer, err)
-				}
-				if result.Consumer != consumer || result.Version != 1 {
-					return fmt.Errorf("%s on %s: result of version %d on %s", name, consumer, result.Version, result.Consumer)
-				}
-				return nil
-			})
-		}
+			}
+			return nil
+		})
 	}
 	require.NoError(t, callers.Wait())
 	t.Logf("%d operations over %d consumers from one worker: %s; Maestro %s", fleet*perCluster, fleet, time.Since(began).Round(time.Second), stack.Database())
 	for _, consumer := range consumers {
-		requireOwnContent(t, consumer)
+		objects := clusters.Objects(consumer)
+		require.Len(t, objects, 1, "works on %s", consumer)
+		work := objects[maestro.UID(source, consumer, sharedName)]
+		require.Len(t, work.Manifests, 1)
+		assert.Contains(t, string(work.Manifests[0]), fmt.Sprintf("%q", content(consumer, perCluster)))
+		assert.EqualValues(t, perCluster, work.Version, "each generation was published once")
 	}
 }
 
-func requireOwnContent(t *testing.T, consumer string) {
-	t.Helper()
-	objects := clusters.Objects(consumer)
-	require.Len(t, objects, perCluster, "works on %s", consumer)
-	for number := range perCluster {
-		name := fmt.Sprintf("work-%d", number)
-		work, found := objects[maestro.UID(source, consumer, name)]
-		require.True(t, found, "%s on %s", name, consumer)
-		require.Len(t, work.Manifests, 1)
-		assert.Contains(t, string(work.Manifests[0]), fmt.Sprintf("%q", consumer+"/"+name))
-		assert.EqualValues(t, 1, work.Version)
+func content(consumer string, generation int64) string {
+	return fmt.Sprintf("%s/%d", consumer, generation)
+}
+
+func deliver(t *testing.T, client *starter.Client, consumer string, generation int64) error {
+	operation, err := client.Start(t.Context(), contract.Request{
+		Source: source, Consumer: consumer, Generation: generation, Wait: "Available", Timeout: "5m",
+		Work: configMap(sharedName, content(consumer, generation), script{"apply-delay": "0s", "available-delay": "0s"}),
+	})
+	if err != nil {
+		return err
 	}
+	result, err := operation.Wait(t.Context())
+	if err == nil && (result.Consumer != consumer || result.Version != generation || result.ObservedVersion != generation) {
+		return fmt.Errorf("result of version %d, observed %d, on %s", result.Version, result.ObservedVersion, result.Consumer)
+	}
+	return err
 }

@@ -58,6 +58,14 @@ func TestUpdateThatTheAgentRefusesFails(t *testing.T) {
 	assert.Contains(t, result.Message, cause, "the cluster's own words")
 	require.Len(t, result.Resources, 1)
 	assert.False(t, result.Resources[0].Applied)
+	available := contract.Condition{}
+	for _, condition := range result.Conditions {
+		if condition.Type == "Available" {
+			available = condition
+		}
+	}
+	assert.Equal(t, "True", available.Status, "the object of version 1 is still there")
+	assert.EqualValues(t, 2, available.ObservedGeneration)
 	assert.EqualValues(t, 2, stored(t, consumer, "work").Version)
 }
 
@@ -120,17 +128,18 @@ func TestTwoAppliesAtOnce(t *testing.T) {
 		})
 	}
 	require.NoError(t, callers.Wait(), "both requests are accepted")
+	manifests := stored(t, consumer, "work").Work.Spec.Workload.Manifests
+	require.Len(t, manifests, 1)
 	succeeded := 0
-	for _, err := range outcomes {
+	for index, err := range outcomes {
 		if err == nil {
 			succeeded++
 			continue
 		}
 		assert.Equal(t, contract.ErrSuperseded, contract.TypeOf(err))
+		assert.NotContains(t, string(manifests[0].Raw), contents[index], "the stored work is the winner's")
 	}
 	assert.GreaterOrEqual(t, succeeded, 1)
-	manifests := stored(t, consumer, "work").Work.Spec.Workload.Manifests
-	require.Len(t, manifests, 1)
 	assert.Regexp(t, `"value":"(first|second)"`, string(manifests[0].Raw))
 }
 
