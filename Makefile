@@ -28,7 +28,7 @@ INTEGRATION := ./internal/devstack/... ./testsuite/contract ./starter/... ./test
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build maestro-worker, maestro-cli and devstack into .build/bin

@@ -18,6 +18,7 @@ import (
 type Reader interface {
 	Read(ctx context.Context, source, consumer, name string) (*manifest.Stored, error)
 	Others(ctx context.Context, source, consumer, name string) ([]*manifest.Stored, error)
+	Registered(ctx context.Context, consumer string) error
 }
 
 // Writer publishes works; see [maestro.Client].
@@ -165,7 +166,8 @@ func (c *Committer) remove(ctx context.Context, params contract.CommitParams) (c
 	case err != nil:
 		return contract.CommitResult{}, err
 	case stored == nil:
-		return contract.CommitResult{Outcome: contract.CommitAbsent}, nil
+		// A misspelled consumer must not look like a work that is gone.
+		return contract.CommitResult{Outcome: contract.CommitAbsent}, c.Reader.Registered(ctx, params.Consumer)
 	case stored.DeletedAt != nil:
 		return contract.CommitResult{Outcome: contract.CommitDeleting, Version: stored.Version}, nil
 	}

@@ -22,6 +22,8 @@ func (o *overtaken) Others(context.Context, string, string, string) ([]*manifest
 	return nil, nil
 }
 
+func (o *overtaken) Registered(context.Context, string) error { return nil }
+
 func (o *overtaken) Create(context.Context, string, *workv1.ManifestWork) error { return nil }
 
 func (o *overtaken) Update(context.Context, string, *manifest.Stored, *workv1.ManifestWork) error {

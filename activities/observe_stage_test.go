@@ -51,6 +51,8 @@ func (w *watch) Read(_ context.Context, source, consumer, name string) (*manifes
 }
 
 // Others is never asked by a wait.
+func (w *watch) Registered(context.Context, string) error { return nil }
+
 func (w *watch) Others(context.Context, string, string, string) ([]*manifest.Stored, error) {
 	return nil, errors.New("not asked by a wait")
 }

@@ -81,6 +81,18 @@ func (c *Client) Others(ctx context.Context, source, consumer, name string) ([]*
 	return others, nil
 }
 
+// Registered is nil when Maestro knows the consumer, and ConsumerNotFound when it does not.
+func (c *Client) Registered(ctx context.Context, consumer string) error {
+	registered, err := c.consumers(ctx, consumer)
+	if err != nil {
+		return fmt.Errorf("look up consumer %s: %w", consumer, err)
+	}
+	if registered == 0 {
+		return contract.Errorf(contract.ErrConsumerNotFound, "Maestro knows no consumer %q", consumer)
+	}
+	return nil
+}
+
 // consumers counts the consumers of a name ("" for all).
 func (c *Client) consumers(ctx context.Context, name string) (int, error) {
 	var page struct {

@@ -42,12 +42,8 @@ func (c *Client) explainCreate(ctx context.Context, source string, work *workv1.
 	case !errors.Is(err, ErrNotFound):
 		return err
 	}
-	registered, err := c.consumers(ctx, work.Namespace)
-	if err != nil {
+	if err := c.Registered(ctx, work.Namespace); err != nil {
 		return err
-	}
-	if registered == 0 {
-		return contract.Errorf(contract.ErrConsumerNotFound, "Maestro knows no consumer %q", work.Namespace)
 	}
 	return refusal
 }

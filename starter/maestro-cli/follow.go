@@ -41,7 +41,7 @@ func (e *execution) follow(ctx, limited context.Context, server operations, star
 		return e.interrupted(ctx, server, started)
 	case errors.Is(err, starter.ErrTemporalUnavailable) && limited.Err() == nil, limited.Err() != nil && watcher.silent:
 		return e.withIDs(started, e.unreachable(fmt.Errorf("how operation %s ended is not known: %w", started.WorkflowID, starter.ErrTemporalUnavailable)))
-	case limited.Err() != nil && watcher.answered:
+	case limited.Err() != nil && watcher.answered && !watcher.missing:
 		return e.withIDs(started, e.refused(contract.Errorf(contract.ErrWaitTimeout,
 			"operation %s has not ended within %s and goes on; last seen: %s", started.WorkflowID, e.limit, watcher.last)))
 	case limited.Err() != nil:

@@ -16,6 +16,8 @@ const (
 	firstLook = time.Second
 	// noWorkerAfter is when a person should be told that nobody works on the operation.
 	noWorkerAfter = 5 * time.Second
+	// restartAfter is how long a worker that answered before may take to restart without a word.
+	restartAfter = 20 * time.Second
 	// lookMax between two looks at an operation on which nothing changes.
 	lookMax = 30 * time.Second
 )
@@ -31,6 +33,10 @@ type watcher struct {
 	last     string
 	// silent: Temporal did not answer the last look.
 	silent bool
+	// missing: Temporal answered the last look, and no worker did.
+	missing bool
+	// seen is when a worker answered last.
+	seen time.Time
 }
 
 // watch returns when ctx ends. It looks less and less often while nothing changes.
@@ -50,7 +56,7 @@ func (w *watcher) watch(ctx context.Context, server operations, workflowID strin
 			w.unanswered(err)
 			continue
 		}
-		w.answered, w.silent = true, false
+		w.answered, w.silent, w.missing, w.warned, w.seen = true, false, false, false, time.Now()
 		if w.changed(status) {
 			delay = firstLook
 		}
@@ -66,7 +72,12 @@ func (w *watcher) unanswered(err error) {
 		w.silent = true
 		return
 	}
-	w.silent = false
+	w.silent, w.missing = false, true
+	if w.answered && !w.warned && time.Since(w.seen) >= restartAfter {
+		w.warned = true
+		w.say(fmt.Sprintf("[%s] no worker has answered for %s: is one running on task queue %q?",
+			w.elapsed(), time.Since(w.seen).Round(time.Second), w.taskQueue))
+	}
 	if w.answered || w.warned || time.Since(w.began) < noWorkerAfter {
 		return
 	}

@@ -115,6 +115,27 @@ func TestRestartsDoNotExtendTheDeadline(t *testing.T) {
 	requireDeadlineUnmoved(t, op, timeout)
 }
 
+// Nobody looks at the deadline and for longer than the wait's own margin after it. The work has become available in
+// time: the first worker that comes back says so instead of what was seen before.
+func TestWaitThatNobodyLookedAtEndsWithTheTruth(t *testing.T) {
+	consumer, queue := newConsumer(t), unique("queue")
+	victim := spawnDirectWorker(t, queue)
+	op := start(t, queue, contract.Request{
+		Consumer: consumer, Work: configMap("late", "a", script{"available-delay": "3s"}), Wait: "Available", Timeout: "6s",
+	})
+	parked(t, op, 0)
+	victim.Kill()
+	eventually(t, "the wait's activity has timed out", func() bool {
+		description, err := temporal.DescribeWorkflow(t.Context(), op.WorkflowID, op.RunID)
+		return err == nil && len(description.RawResponse.GetPendingActivities()) == 0
+	})
+	spawnDirectWorker(t, queue)
+	result, err := outcome(t, op)
+	require.NoError(t, err)
+	assert.Equal(t, contract.StatusAvailable, result.Status)
+	assert.EqualValues(t, 1, result.ObservedVersion)
+}
+
 func activityPollers(t *testing.T, queue string) int {
 	t.Helper()
 	description, err := temporal.DescribeTaskQueue(t.Context(), queue, enumspb.TASK_QUEUE_TYPE_ACTIVITY)

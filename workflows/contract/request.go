@@ -56,6 +56,8 @@ type Request struct {
 	Force bool `json:"force,omitempty"`
 	// Report says where the outcome goes besides the workflow's result.
 	Report *Report `json:"report,omitempty"`
+	// UnknownFields are the keys of a request's JSON that no field has. Nobody sets them; Check refuses them.
+	UnknownFields []string `json:"unknownFields,omitempty"`
 }
 
 // Report names the receivers of an operation's outcome.
@@ -165,6 +167,9 @@ func (r Request) ParseDurations() (Durations, error) {
 func (r Request) Check() error {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	for _, field := range r.UnknownFields {
+		bad("unknown field %q: correct its name or leave it out", field)
+	}
 	if !sourceName.MatchString(r.Source) {
 		bad("source %q: give 1 to 63 letters, digits, '-', '.' or '_'", r.Source)
 	}

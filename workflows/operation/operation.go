@@ -151,18 +151,31 @@ func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult)
 		condition = "Deleted"
 	}
 	op.enter(ctx, contract.PhaseWaiting, "waiting for "+condition+" until "+op.until.UTC().Format(time.RFC3339))
-	ctx = workflow.WithActivityOptions(ctx, observeOptions(op.target(), op.remaining(ctx)))
-	var observed contract.ObserveResult
-	err := workflow.ExecuteActivity(ctx, contract.ActivityObserve, contract.ObserveParams{
+	params := contract.ObserveParams{
 		Source: op.request.Source, Consumer: op.request.Consumer, Name: op.result.ManifestWorkName,
 		Version: committed.Version, Generation: op.result.Generation,
 		Wait: condition, Deleted: op.request.AwaitsDeletion(), MustExist: op.request.EffectiveAction() == contract.ActionApply,
 		Grace: op.durations.Grace, Until: op.until,
-	}).Get(ctx, &observed)
+	}
+	observed, err := op.observe(ctx, observeOptions(op.target(), op.remaining(ctx)), params)
+	if missedDeadline(err) && !workflow.Now(ctx).Before(op.until) {
+		// No worker ran, or Maestro hung, at the deadline. What was seen long before is no verdict: one look, now,
+		// that ends the wait either way.
+		if late, err := op.observe(ctx, lateOptions(op.target()), params); err == nil {
+			return op.seen(late)
+		}
+	}
 	if err != nil {
 		return op.deadlineLost(err)
 	}
 	return op.seen(observed)
+}
+
+func (op *operation) observe(ctx workflow.Context, options workflow.ActivityOptions, params contract.ObserveParams) (contract.ObserveResult, error) {
+	var observed contract.ObserveResult
+	ctx = workflow.WithActivityOptions(ctx, options)
+	err := workflow.ExecuteActivity(ctx, contract.ActivityObserve, params).Get(ctx, &observed)
+	return observed, err
 }
 
 // remaining time until the deadline, at least a second, so that a late start still makes one attempt.

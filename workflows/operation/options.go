@@ -53,6 +53,13 @@ func observeOptions(work string, remaining time.Duration) workflow.ActivityOptio
 	}
 }
 
+// lateOptions are for the one look after a deadline at which nobody looked.
+func lateOptions(work string) workflow.ActivityOptions {
+	options := observeOptions(work, 0)
+	options.RetryPolicy.MaximumAttempts = 1
+	return options
+}
+
 func reportOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    10 * time.Second,

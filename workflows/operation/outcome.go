@@ -219,6 +219,12 @@ func (op *operation) deadlineLost(err error) error {
 	}
 }
 
+// missedDeadline: the wait ended without a look at its deadline, and not for a final reason.
+func missedDeadline(err error) bool {
+	var application *temporal.ApplicationError
+	return timedOut(err) || errors.As(err, &application) && contract.Rules[typed(err).Type].Retryable
+}
+
 // late is the failure of an operation whose deadline has passed.
 func (op *operation) late(text string) error {
 	return contract.Errorf(contract.ErrWaitTimeout, "not met by %s: %s", op.until.UTC().Format(time.RFC3339), text)
