@@ -130,6 +130,15 @@ func TestCommitWaitsForADeletionUnderWay(t *testing.T) {
 	s.stores(apply("1"), contract.CommitCreated, 1)
 }
 
+func TestDeleteOnAnUnknownConsumerIsNotASuccess(t *testing.T) {
+	s := newStore(t, fakemaestro.Strict)
+	params := remove()
+	params.Consumer = "nobody"
+	_, err := s.commit(params)
+	assert.Equal(t, contract.ErrConsumerNotFound, contract.TypeOf(err))
+	assert.Zero(t, s.published())
+}
+
 func TestDeleteAsksOnce(t *testing.T) {
 	for _, generation := range generations {
 		s := newStore(t, generation)

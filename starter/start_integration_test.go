@@ -124,7 +124,7 @@ func TestInvalidRequestReachesNoServer(t *testing.T) {
 	request.Consumer = "Not A Label"
 	_, err := w.starter.Start(w.ctx, request)
 	assert.Equal(t, contract.ErrInvalidInput, contract.TypeOf(err))
-	_, err = w.temporal.DescribeWorkflowExecution(w.ctx, request.WorkflowID(), "")
+	_, err = w.temporal.DescribeWorkflow(w.ctx, request.WorkflowID(), "")
 	assert.Error(t, err)
 }
 

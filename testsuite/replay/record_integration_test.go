@@ -138,9 +138,9 @@ var recorders = map[string]func(*stage) *starter.Operation{
 	},
 	"superseding": func(s *stage) *starter.Operation {
 		first := s.supersededIn(contract.ActivityObserve, s.apply("1", wait("Available")))
-		described, err := s.temporal.DescribeWorkflowExecution(s.ctx, first.WorkflowID, "")
+		described, err := s.temporal.DescribeWorkflow(s.ctx, first.WorkflowID, "")
 		require.NoError(s.t, err)
-		first.RunID = described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+		first.RunID = described.WorkflowExecution.RunID
 		return first
 	},
 }
