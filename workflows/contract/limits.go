@@ -8,6 +8,11 @@ const (
 	MaxManifestsBytes = 500 * 1024
 	// MaxWorkBytes bounds a whole ManifestWork as JSON, so that a request stays below Temporal's payload limit of 2 MiB.
 	MaxWorkBytes = 1024 * 1024
+	// MaxTombstones is how many removed manifests a work remembers, the newest ones, so that a late add does not bring
+	// them back.
+	MaxTombstones = 64
+	// MaxTemplateBytes bounds a nodepool template.
+	MaxTemplateBytes = 64 * 1024
 	// DefaultTimeout of a whole operation.
 	DefaultTimeout = 5 * time.Minute
 	// DefaultPatience with a Maestro that does not answer while writing.

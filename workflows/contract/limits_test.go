@@ -16,6 +16,8 @@ func TestLimitsPageAgreesWithTheCode(t *testing.T) {
 	want := map[string]any{
 		"MaxManifestsBytes": contract.MaxManifestsBytes,
 		"MaxWorkBytes":      contract.MaxWorkBytes,
+		"MaxTombstones":     contract.MaxTombstones,
+		"MaxTemplateBytes":  contract.MaxTemplateBytes,
 		"MaxInFlight":       contract.MaxInFlight,
 		"CallTimeout":       contract.CallTimeout,
 		"DefaultTimeout":    contract.DefaultTimeout,

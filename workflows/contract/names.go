@@ -42,6 +42,9 @@ const (
 	// AnnotationExecutor keeps spec.executor as JSON, because Maestro's HTTP API does not give it back and a work that
 	// is written without it would run with the agent's own rights.
 	AnnotationExecutor = "hyperfleet.io/executor"
+	// AnnotationRemoved keeps which manifests were removed from a work, and of which generation they were, as a JSON
+	// list [{manifest, generation}] of at most [MaxTombstones] entries.
+	AnnotationRemoved = "hyperfleet.io/removed"
 )
 
 // LabelOwner names the adapter that owns a work. A work with another owner's label is not overwritten unless forced.

@@ -1,0 +1,158 @@
+package manifest
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"strconv"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// configs takes the removed manifests out, with the manifestConfigs that are for them alone, and puts the part's
+// configs in.
+func (m *merger) configs() error {
+	var kept []workv1.Manifest
+	there := map[[3]string]bool{}
+	gone := map[[3]string]bool{}
+	for index, manifest := range m.work.Spec.Workload.Manifests {
+		id, err := identify(manifest)
+		target := there
+		if m.gone[index] {
+			target = gone
+		} else {
+			kept = append(kept, manifest)
+		}
+		if err == nil {
+			target[[3]string{id.Group, id.Namespace, id.Name}] = true
+		}
+	}
+	m.work.Spec.Workload.Manifests = kept
+	var configs []workv1.ManifestConfigOption
+	at := map[workv1.ResourceIdentifier]int{}
+	for _, config := range m.work.Spec.ManifestConfigs {
+		id := config.ResourceIdentifier
+		key := [3]string{id.Group, id.Namespace, id.Name}
+		if gone[key] && !there[key] {
+			continue
+		}
+		at[id] = len(configs)
+		configs = append(configs, config)
+	}
+	for _, config := range m.part.Work.Spec.ManifestConfigs {
+		if index, found := at[config.ResourceIdentifier]; found {
+			configs[index] = config
+			continue
+		}
+		configs = append(configs, config)
+	}
+	if len(configs) > 0 || m.work.Spec.ManifestConfigs != nil {
+		m.work.Spec.ManifestConfigs = configs
+	}
+	return nil
+}
+
+// fields sets what the part says about the work as a whole. The owner's label is set on a new work only: merging into
+// somebody's work does not take it over.
+func (m *merger) fields() error {
+	given := m.part.Work
+	labels := maps.Clone(given.Labels)
+	if m.stored != nil && !m.part.Force {
+		delete(labels, contract.LabelOwner)
+	}
+	m.work.Labels = put(m.work.Labels, labels)
+	m.work.Annotations = put(m.work.Annotations, given.Annotations)
+	if given.Spec.DeleteOption != nil {
+		m.work.Spec.DeleteOption = given.Spec.DeleteOption.DeepCopy()
+	}
+	if given.Spec.Executor != nil {
+		m.work.Spec.Executor = given.Spec.Executor.DeepCopy()
+	}
+	if len(given.OwnerReferences) > 0 {
+		m.work.OwnerReferences = given.OwnerReferences
+	}
+	return m.removed.writeTo(m.work)
+}
+
+func put(into, values map[string]string) map[string]string {
+	if len(values) == 0 {
+		return into
+	}
+	if into == nil {
+		into = map[string]string{}
+	}
+	maps.Copy(into, values)
+	return into
+}
+
+// mergeable checks what a merge can break; the part and the stored work have been checked when they were written.
+func mergeable(work *workv1.ManifestWork) error {
+	if len(work.Spec.Workload.Manifests) == 0 {
+		return contract.Errorf(contract.ErrInvalidManifest, "work %s on %s would be left without manifests: delete the work instead", work.Name, work.Namespace)
+	}
+	size := 0
+	for _, manifest := range work.Spec.Workload.Manifests {
+		size += manifest.Size()
+	}
+	if size > contract.MaxManifestsBytes {
+		return contract.Errorf(contract.ErrTooLarge, "work %s on %s would have %d bytes of manifests, the limit is %d", work.Name, work.Namespace, size, contract.MaxManifestsBytes)
+	}
+	return nil
+}
+
+// identify reads the identity of a manifest.
+func identify(manifest workv1.Manifest) (Identity, error) {
+	h, err := readHead(manifest)
+	if err != nil {
+		return Identity{}, err
+	}
+	if h.APIVersion == "" || h.Kind == "" || h.Metadata.Name == "" {
+		return Identity{}, errors.New("no identity: apiVersion, kind and metadata.name are required")
+	}
+	return h.identity(), nil
+}
+
+// readMetadata reads what the metadata says as texts; a manifest that cannot be read says nothing.
+func readMetadata(manifest workv1.Manifest) (labels, annotations map[string]string) {
+	var object struct {
+		Metadata struct {
+			Labels      map[string]json.RawMessage `json:"labels"`
+			Annotations map[string]json.RawMessage `json:"annotations"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(manifest.Raw, &object) != nil {
+		return nil, nil
+	}
+	texts := func(in map[string]json.RawMessage) map[string]string {
+		out := map[string]string{}
+		for key, raw := range in {
+			var text string
+			if json.Unmarshal(raw, &text) == nil {
+				out[key] = text
+			}
+		}
+		return out
+	}
+	return texts(object.Metadata.Labels), texts(object.Metadata.Annotations)
+}
+
+func labelOf(manifest workv1.Manifest, key string) string {
+	labels, _ := readMetadata(manifest)
+	return labels[key]
+}
+
+// generationOf a manifest; 0 when it carries none that can be read.
+func generationOf(manifest workv1.Manifest) int64 {
+	_, annotations := readMetadata(manifest)
+	generation, err := contract.ParseGeneration(annotations[contract.AnnotationGeneration])
+	if err != nil {
+		return 0
+	}
+	return generation
+}
+
+func withGeneration(raw json.RawMessage, generation int64) (json.RawMessage, error) {
+	return setText(raw, [3]string{"metadata", "annotations", contract.AnnotationGeneration}, strconv.FormatInt(generation, 10))
+}

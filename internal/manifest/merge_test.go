@@ -1,0 +1,297 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+var epoch = time.Unix(0, 0)
+
+func manifestOf(format string, args ...any) workv1.Manifest {
+	return workv1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(fmt.Sprintf(format, args...))}}
+}
+
+// pool is a NodePool; generation 0 means without one, owner "" without a label.
+func pool(name string, replicas int, generation int64, owner string) workv1.Manifest {
+	manifest := manifestOf(`{"apiVersion":"hypershift.openshift.io/v1beta1","kind":"NodePool","metadata":{"name":%q,"namespace":"pools"},"spec":{"replicas":%d}}`, name, replicas)
+	if owner != "" {
+		manifest.Raw, _ = setText(manifest.Raw, [3]string{"metadata", "labels", contract.LabelOwner}, owner)
+	}
+	if generation > 0 {
+		manifest.Raw, _ = withGeneration(manifest.Raw, generation)
+	}
+	return manifest
+}
+
+func poolID(name string) Identity {
+	return Identity{Group: "hypershift.openshift.io", Kind: "NodePool", Namespace: "pools", Name: name}
+}
+
+func storedWork(manifests ...workv1.Manifest) *Stored {
+	return &Stored{ID: "id", Consumer: "c1", Version: 3, Work: partWork(manifests...)}
+}
+
+func partWork(manifests ...workv1.Manifest) *workv1.ManifestWork {
+	work := &workv1.ManifestWork{}
+	work.Name, work.Namespace = "shared", "c1"
+	work.Spec.Workload.Manifests = manifests
+	return work
+}
+
+// mergeAll merges parts one after the other, each into what the one before left.
+func mergeAll(t require.TestingT, stored *Stored, parts ...Part) *Stored {
+	for _, part := range parts {
+		write, work, err := Merge(stored, part)
+		require.NoError(t, err)
+		if write != WriteNothing {
+			stored = &Stored{ID: "id", Consumer: "c1", Version: 4, Work: work}
+		}
+	}
+	return stored
+}
+
+func raws(work *workv1.ManifestWork) []string {
+	var out []string
+	for _, manifest := range work.Spec.Workload.Manifests {
+		out = append(out, string(manifest.Raw))
+	}
+	return out
+}
+
+func TestMergeReplacesInPlaceKeepsOthersAndAppends(t *testing.T) {
+	service := manifestOf(`{"apiVersion":"v1","kind":"Service","metadata":{"name":"metrics","namespace":"pools"},"spec":{"big":9007199254740993,"null":null,"empty":[],"step":1e3}}`)
+	stored := storedWork(service, pool("a", 1, 0, ""), pool("b", 1, 0, ""))
+	knative := manifestOf(`{"apiVersion":"serving.knative.dev/v1","kind":"Service","metadata":{"name":"metrics","namespace":"pools"}}`)
+	newer := manifestOf(`{"apiVersion":"hypershift.openshift.io/v1","kind":"NodePool","metadata":{"name":"a","namespace":"pools"},"spec":{"replicas":4}}`)
+	write, work, err := Merge(stored, Part{Work: partWork(knative, newer, pool("c", 2, 0, ""))})
+	require.NoError(t, err)
+	assert.Equal(t, WriteUpdate, write)
+	assert.Equal(t, []string{
+		string(service.Raw), string(newer.Raw), string(pool("b", 1, 0, "").Raw), string(knative.Raw), string(pool("c", 2, 0, "").Raw),
+	}, raws(work))
+	assert.Len(t, stored.Work.Spec.Workload.Manifests, 3, "the stored work is not changed")
+	assert.Equal(t, string(pool("a", 1, 0, "").Raw), raws(stored.Work)[1])
+}
+
+func TestMergeIntoNothingCreates(t *testing.T) {
+	write, work, err := Merge(nil, Part{Work: partWork(pool("a", 1, 0, "")), Owner: "np", Generation: 4, Strategy: contract.StrategyReplace})
+	require.NoError(t, err)
+	assert.Equal(t, WriteCreate, write)
+	assert.Equal(t, []string{`{"apiVersion":"hypershift.openshift.io/v1beta1","kind":"NodePool","metadata":{"name":"a","namespace":"pools","labels":{"hyperfleet.io/adapter":"np"},"annotations":{"hyperfleet.io/generation":"4"}},"spec":{"replicas":1}}`}, raws(work))
+}
+
+func TestMergeTwiceChangesNothing(t *testing.T) {
+	part := Part{Work: partWork(pool("a", 5, 0, ""), pool("new", 1, 0, "")), Owner: "np", Generation: 7}
+	stored := mergeAll(t, storedWork(pool("a", 1, 0, ""), pool("b", 1, 0, "")), part)
+	write, work, err := Merge(stored, part)
+	require.NoError(t, err)
+	assert.Equal(t, WriteNothing, write)
+	assert.Equal(t, raws(stored.Work), raws(work))
+}
+
+func TestMergeIsMonotonePerManifest(t *testing.T) {
+	stored := func() *Stored { return storedWork(pool("a", 1, 5, ""), pool("b", 1, 2, "")) }
+	for name, sample := range map[string]struct {
+		part Part
+		want contract.ErrorType
+		says string
+	}{
+		"newer":                        {part: Part{Work: partWork(pool("a", 2, 0, "")), Generation: 6}},
+		"older":                        {part: Part{Work: partWork(pool("a", 2, 0, "")), Generation: 4}, want: contract.ErrSuperseded, says: "NodePool.hypershift.openshift.io/pools/a holds generation 5; this request is generation 4"},
+		"older, forced":                {part: Part{Work: partWork(pool("a", 2, 0, "")), Generation: 4, Force: true}, want: contract.ErrSuperseded},
+		"one of two is older":          {part: Part{Work: partWork(pool("b", 2, 0, ""), pool("a", 2, 0, "")), Generation: 4}, want: contract.ErrSuperseded},
+		"older by annotation":          {part: Part{Work: partWork(pool("a", 2, 4, ""))}, want: contract.ErrSuperseded, says: "older by its manifests' annotations"},
+		"equal, same content":          {part: Part{Work: partWork(pool("a", 1, 0, "")), Generation: 5}},
+		"equal, other content":         {part: Part{Work: partWork(pool("a", 2, 0, "")), Generation: 5}, want: contract.ErrGenerationConflict, says: "pools/a holds generation 5 with other content"},
+		"equal, other content, forced": {part: Part{Work: partWork(pool("a", 2, 0, "")), Generation: 5, Force: true}},
+		"without a generation":         {part: Part{Work: partWork(pool("a", 2, 0, ""))}},
+		"removal of an older one":      {part: Part{Work: partWork(), Remove: []Identity{poolID("a")}, Generation: 4}, want: contract.ErrSuperseded},
+		"removal":                      {part: Part{Work: partWork(), Remove: []Identity{poolID("a")}, Generation: 5}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, work, err := Merge(stored(), sample.part)
+			require.Equal(t, sample.want, contract.TypeOf(err), "%v", err)
+			if sample.want != "" {
+				assert.ErrorContains(t, err, sample.says)
+				return
+			}
+			for _, manifest := range work.Spec.Workload.Manifests {
+				id, _ := identify(manifest)
+				assert.GreaterOrEqual(t, generationOf(manifest), map[string]int64{"a": 5, "b": 2}[id.Name], "never decreases")
+			}
+		})
+	}
+}
+
+func TestRemovedManifestIsNotBroughtBackByALateAdd(t *testing.T) {
+	stored := mergeAll(t, storedWork(pool("a", 1, 5, ""), pool("b", 1, 0, "")),
+		Part{Work: partWork(), Remove: []Identity{poolID("a"), poolID("never")}, Generation: 7})
+	assert.Equal(t, []string{string(pool("b", 1, 0, "").Raw)}, raws(stored.Work))
+	for _, name := range []string{"a", "never"} {
+		_, _, err := Merge(stored, Part{Work: partWork(pool(name, 1, 0, "")), Generation: 7})
+		assert.Equal(t, contract.ErrSuperseded, contract.TypeOf(err))
+		assert.ErrorContains(t, err, "was removed at generation 7")
+	}
+	again := mergeAll(t, stored, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 8})
+	assert.Len(t, raws(again.Work), 2)
+	_, _, err := Merge(again, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 7})
+	assert.ErrorContains(t, err, "holds generation 8")
+	// A removal without a generation is of the one that it removes.
+	stored = mergeAll(t, storedWork(pool("a", 1, 5, ""), pool("b", 1, 0, "")), Part{Work: partWork(), Remove: []Identity{poolID("a"), poolID("b")}}.withKept())
+	_, _, err = Merge(stored, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 5})
+	assert.ErrorContains(t, err, "was removed at generation 5")
+	_, _, err = Merge(stored, Part{Work: partWork(pool("b", 1, 0, "")), Generation: 1})
+	assert.NoError(t, err, "nothing is known of its generation")
+}
+
+// withKept gives the part a manifest, so that a work stays.
+func (p Part) withKept() Part {
+	p.Work.Spec.Workload.Manifests = append(p.Work.Spec.Workload.Manifests, pool("kept", 1, 0, ""))
+	return p
+}
+
+func TestTombstonesAreBounded(t *testing.T) {
+	stored := storedWork(pool("kept", 1, 0, ""))
+	for index := range contract.MaxTombstones + 3 {
+		stored = mergeAll(t, stored, Part{Work: partWork(), Remove: []Identity{poolID(fmt.Sprintf("p%d", index))}, Generation: 2})
+	}
+	list, err := readTombstones(stored.Work)
+	require.NoError(t, err)
+	require.Len(t, list, contract.MaxTombstones)
+	assert.Equal(t, poolID("p3").String(), list[0].Manifest, "the oldest are forgotten")
+	stored.Work.Annotations[contract.AnnotationRemoved] = "garbage"
+	_, _, err = Merge(stored, Part{Work: partWork(pool("a", 1, 0, ""))})
+	assert.Equal(t, contract.ErrInvalidManifest, contract.TypeOf(err))
+	_, work, err := Merge(stored, Part{Work: partWork(pool("a", 1, 0, "")), Force: true})
+	require.NoError(t, err)
+	assert.NotContains(t, work.Annotations, contract.AnnotationRemoved)
+}
+
+func TestReplaceRemovesWhatItsOwnerHas(t *testing.T) {
+	configMap := manifestOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"pools"}}`)
+	owned := manifestOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"mine","namespace":"pools","labels":{"hyperfleet.io/adapter":"np"}}}`)
+	stored := func() *Stored {
+		return storedWork(configMap, pool("a", 1, 0, ""), pool("b", 1, 0, "np"), pool("c", 1, 0, "other"), owned)
+	}
+	_, work, err := Merge(stored(), Part{Work: partWork(pool("a", 1, 0, "")), Owner: "np", Strategy: contract.StrategyReplace})
+	require.NoError(t, err)
+	assert.Equal(t, []string{string(configMap.Raw), string(pool("a", 1, 0, "np").Raw), string(pool("c", 1, 0, "other").Raw)}, raws(work))
+
+	_, _, err = Merge(stored(), Part{Work: partWork(pool("d", 1, 0, "")), Owner: "np", Strategy: contract.StrategyReplace})
+	assert.Equal(t, contract.ErrInvalidInput, contract.TypeOf(err))
+	assert.ErrorContains(t, err, "would remove all 3 manifests")
+	_, work, err = Merge(stored(), Part{Work: partWork(pool("d", 1, 0, "")), Owner: "np", Strategy: contract.StrategyReplace, Force: true})
+	require.NoError(t, err)
+	assert.Equal(t, []string{string(configMap.Raw), string(pool("c", 1, 0, "other").Raw), string(pool("d", 1, 0, "np").Raw)}, raws(work))
+
+	_, _, err = Merge(storedWork(pool("a", 1, 0, ""), pool("b", 1, 9, "")), Part{Work: partWork(pool("a", 1, 0, "")), Generation: 8, Strategy: contract.StrategyReplace})
+	assert.Equal(t, contract.ErrSuperseded, contract.TypeOf(err), "an older set does not remove a newer manifest")
+}
+
+func TestMergeRespectsOwners(t *testing.T) {
+	labelled := storedWork(pool("a", 1, 0, ""))
+	labelled.Work.Labels = map[string]string{contract.LabelOwner: "ingress"}
+	_, _, err := Merge(labelled, Part{Work: partWork(pool("b", 1, 0, "")), Owner: "np"})
+	assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
+	_, work, err := Merge(labelled, Part{Work: partWork(pool("b", 1, 0, ""))})
+	require.NoError(t, err, "a part without an owner does not claim the work")
+	assert.Equal(t, "ingress", work.Labels[contract.LabelOwner])
+
+	foreign := storedWork(pool("a", 1, 0, "ingress"), pool("b", 1, 0, ""))
+	_, _, err = Merge(foreign, Part{Work: partWork(pool("a", 2, 0, "")), Owner: "np"})
+	assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
+	_, _, err = Merge(foreign, Part{Work: partWork(), Remove: []Identity{poolID("a")}, Owner: "np"})
+	assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
+	_, _, err = Merge(foreign, Part{Work: partWork(pool("a", 2, 0, "")), Owner: "np", Force: true})
+	assert.NoError(t, err)
+}
+
+func TestMergeKeepsTheWorksOwnFields(t *testing.T) {
+	config := func(name, strategy string) workv1.ManifestConfigOption {
+		return workv1.ManifestConfigOption{
+			ResourceIdentifier: workv1.ResourceIdentifier{Group: "hypershift.openshift.io", Resource: "nodepools", Namespace: "pools", Name: name},
+			UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyType(strategy)},
+		}
+	}
+	stored := storedWork(pool("a", 1, 0, ""), pool("b", 1, 0, ""))
+	stored.Work.Labels = map[string]string{"team": "blue"}
+	stored.Work.Annotations = map[string]string{"note": "x"}
+	stored.Work.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	stored.Work.Spec.Executor = &workv1.ManifestWorkExecutor{Subject: workv1.ManifestWorkExecutorSubject{Type: workv1.ExecutorSubjectTypeServiceAccount,
+		ServiceAccount: &workv1.ManifestWorkSubjectServiceAccount{Namespace: "pools", Name: "applier"}}}
+	stored.Work.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config("a", "Update"), config("b", "Update")}
+
+	work := mergeAll(t, stored, Part{Work: partWork(pool("a", 2, 0, ""))}).Work
+	assert.Equal(t, stored.Work.Labels, work.Labels)
+	assert.Equal(t, stored.Work.Annotations, work.Annotations)
+	assert.Equal(t, stored.Work.Spec.DeleteOption, work.Spec.DeleteOption)
+	assert.Equal(t, stored.Work.Spec.Executor, work.Spec.Executor)
+	assert.Equal(t, stored.Work.Spec.ManifestConfigs, work.Spec.ManifestConfigs)
+
+	part := partWork(pool("a", 2, 0, ""))
+	part.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config("c", "CreateOnly"), config("a", "ServerSideApply")}
+	part.Labels = map[string]string{"tier": "gold", contract.LabelOwner: "np"}
+	part.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
+	work = mergeAll(t, stored, Part{Work: part, Remove: []Identity{poolID("b")}}).Work
+	assert.Equal(t, []workv1.ManifestConfigOption{config("a", "ServerSideApply"), config("c", "CreateOnly")}, work.Spec.ManifestConfigs, "a removed manifest takes its config along")
+	assert.Equal(t, map[string]string{"team": "blue", "tier": "gold"}, work.Labels, "merging does not take a work over")
+	assert.Equal(t, workv1.DeletePropagationPolicyTypeForeground, work.Spec.DeleteOption.PropagationPolicy)
+}
+
+func TestMergeRefusesWhatItCannotDo(t *testing.T) {
+	a := pool("a", 1, 0, "")
+	big := manifestOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"big","namespace":"pools"},"data":{"x":%q}}`, strings.Repeat("x", contract.MaxManifestsBytes))
+	for name, sample := range map[string]struct {
+		stored *Stored
+		part   Part
+		want   contract.ErrorType
+		says   string
+	}{
+		"no identity":      {storedWork(a), Part{Work: partWork(manifestOf(`{"kind":"Job"}`))}, contract.ErrInvalidManifest, "manifest 0 of the part: no identity"},
+		"given twice":      {storedWork(a), Part{Work: partWork(a, a)}, contract.ErrInvalidManifest, "pools/a is given twice"},
+		"stored twice":     {storedWork(a, a), Part{Work: partWork(a)}, contract.ErrInvalidManifest, "holds NodePool.hypershift.openshift.io/pools/a twice"},
+		"removed of two":   {storedWork(a, a), Part{Work: partWork(), Remove: []Identity{poolID("a")}}, contract.ErrInvalidManifest, "twice"},
+		"nothing left":     {storedWork(a), Part{Work: partWork(), Remove: []Identity{poolID("a")}}, contract.ErrInvalidManifest, "delete the work instead"},
+		"too large":        {storedWork(a), Part{Work: partWork(big)}, contract.ErrTooLarge, "the limit is 512000"},
+		"not an object":    {storedWork(a), Part{Work: partWork(manifestOf(`[]`))}, contract.ErrInvalidManifest, "not a Kubernetes object"},
+		"odd metadata":     {storedWork(a), Part{Work: partWork(manifestOf(`{"apiVersion":"v1","kind":"A","metadata":{"name":"x","annotations":[]}}`)), Generation: 1}, contract.ErrInvalidManifest, "annotations"},
+		"under deletion":   {&Stored{Consumer: "c1", Work: partWork(a), DeletedAt: &epoch}, Part{Work: partWork(a)}, contract.ErrUnderDeletion, "is being deleted"},
+		"untouched double": {storedWork(a, a), Part{Work: partWork(pool("b", 1, 0, ""))}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			write, work, err := Merge(sample.stored, sample.part)
+			assert.Equal(t, sample.want, contract.TypeOf(err), "%v", err)
+			if sample.want != "" {
+				assert.ErrorContains(t, err, sample.says)
+				assert.Nil(t, work)
+				assert.Equal(t, WriteNothing, write)
+			}
+		})
+	}
+}
+
+func TestSetTextKeepsEveryOtherByte(t *testing.T) {
+	const before = `{"b":1e3,"metadata":{"name":"x","annotations":{"z":"1","a":"2"}},"a":[1.50,null]}`
+	path := [3]string{"metadata", "annotations", "new"}
+	after, err := setText([]byte(before), path, "v")
+	require.NoError(t, err)
+	assert.Equal(t, `{"b":1e3,"metadata":{"name":"x","annotations":{"z":"1","a":"2","new":"v"}},"a":[1.50,null]}`, string(after))
+	back, err := setText(after, path, "")
+	require.NoError(t, err)
+	assert.Equal(t, before, string(back))
+	added, err := setText([]byte(`{"metadata":{"annotations":null}}`), path, "v")
+	require.NoError(t, err)
+	assert.Equal(t, `{"metadata":{"annotations":{"new":"v"}}}`, string(added))
+	gone, err := setText(added, path, "")
+	require.NoError(t, err)
+	assert.Equal(t, `{"metadata":{}}`, string(gone))
+}
