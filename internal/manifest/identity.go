@@ -25,6 +25,20 @@ func (i Identity) String() string {
 	return kind + "/" + i.Namespace + "/" + i.Name
 }
 
+// ParseIdentity reads what [Identity.String] wrote: Kind[.group]/name or Kind[.group]/namespace/name.
+func ParseIdentity(text string) (Identity, error) {
+	parts := strings.Split(text, "/")
+	kind, group, _ := strings.Cut(parts[0], ".")
+	id := Identity{Group: group, Kind: kind, Name: parts[len(parts)-1]}
+	if len(parts) == 3 {
+		id.Namespace = parts[1]
+	}
+	if len(parts) < 2 || len(parts) > 3 || !kindName.MatchString(parts[0]) || !objectName.MatchString(id.Name) || len(parts) == 3 && !objectName.MatchString(id.Namespace) {
+		return Identity{}, fmt.Errorf("manifest %q: give Kind/name or Kind/namespace/name, with the group behind the kind where there is one, like Deployment.apps/default/web", text)
+	}
+	return id, nil
+}
+
 // head is what every Kubernetes object carries.
 type head struct {
 	APIVersion string `json:"apiVersion"`

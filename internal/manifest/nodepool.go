@@ -182,7 +182,7 @@ func (p *Nodepool) objects() []nodepoolObject {
 	}
 	objects := make([]nodepoolObject, 0, len(p.Zones))
 	for index, zone := range slices.Sorted(slices.Values(p.Zones)) {
-		name := shortened(p.Name+"-"+zone, "nodepool", p.Name, zone)
+		name := contract.ShortLabel(p.Name+"-"+zone, "nodepool", p.Name, zone)
 		objects = append(objects, nodepoolObject{name: name, zone: zone, share: p.share(index, len(p.Zones))})
 	}
 	return objects

@@ -479,3 +479,15 @@ func distance(a, b string) int {
 	}
 	return row[len(b)]
 }
+
+// namePart is a DNS-1123 label of any length.
+var namePart = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+
+// shown keeps a message readable whatever the input holds.
+func shown(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

@@ -28,6 +28,29 @@ type CommitParams struct {
 	Work       json.RawMessage `json:"work,omitempty"`
 	Generation int64           `json:"generation,omitempty"`
 	Force      bool            `json:"force,omitempty"`
+	// What a merge or a removal writes; see [Request].
+	Manifests        []json.RawMessage `json:"manifests,omitempty"`
+	Nodepools        json.RawMessage   `json:"nodepools,omitempty"`
+	NodepoolTemplate string            `json:"nodepoolTemplate,omitempty"`
+	Strategy         Strategy          `json:"strategy,omitempty"`
+	// Owner is the adapter that a merge writes for; "" when it is not known.
+	Owner  string   `json:"owner,omitempty"`
+	Remove []string `json:"remove,omitempty"`
+	// Wait is the condition of a merge, checked against the merged work before it is written.
+	Wait string `json:"wait,omitempty"`
+}
+
+// Commit asks for the write of a request whose work and generation are known.
+func (r Request) Commit(name string, generation int64) CommitParams {
+	params := CommitParams{
+		Action: r.EffectiveAction(), Source: r.Source, Consumer: r.Consumer, Name: name,
+		Work: r.Work, Generation: generation, Force: r.Force,
+	}
+	if r.Part() != "" {
+		params.Manifests, params.Nodepools, params.NodepoolTemplate = r.Manifests, r.Nodepools, r.NodepoolTemplate
+		params.Strategy, params.Owner, params.Remove, params.Wait = r.EffectiveStrategy(), r.Owner(), r.Remove, r.Wait
+	}
+	return params
 }
 
 // CommitOutcome is what a commit found to do.

@@ -57,11 +57,11 @@ func TestIDsAreWhatPeopleType(t *testing.T) {
 func TestParseOperationIDRefusesAllOtherIDs(t *testing.T) {
 	long := strings.Repeat("x", 64)
 	for _, id := range []string{
-		"", "op", "op/", "op/s", "op/s/c", "op/s/c/w/part", "op///", "op/s//w", "op/s/c/", "op//c/w", "/op/s/c/w", "OP/s/c/w", "xop/s/c/w",
+		"", "op", "op/", "op/s", "op/s/c", "op/s/c/w/Part", "op/s/c/w/part/x", "op/s/c/w/", "op///", "op/s//w", "op/s/c/", "op//c/w", "/op/s/c/w", "OP/s/c/w", "xop/s/c/w",
 		"wait/s/c/w", "wait/s/c/w/", "wait/s/c/w/0123456789ab/x", "wait////", "wait/s/c/w/short", "wait/s/c/w/0123456789aG", "cluster-mutex/s/c",
 		"op/s/C/w", "op/s/c/w w", "op/s/c/W", "op/-s/c/w", "op/s/c/w\n", "op/" + long + "/c/w", "op/s/" + long + "/w", "op/s/c/" + long,
 	} {
 		_, err := ParseOperationID(id)
-		assert.ErrorContains(t, err, "want op/<source>/<consumer>/<work> or wait/<source>/<consumer>/<work>/<digest>", "%q", id)
+		assert.ErrorContains(t, err, "want op/<source>/<consumer>/<work>[/<part>] or wait/<source>/<consumer>/<work>/<digest>", "%q", id)
 	}
 }

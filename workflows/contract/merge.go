@@ -1,5 +1,13 @@
 package contract
 
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
 // Strategy is what a merge does with the manifests that its request does not hold.
 type Strategy string
 
@@ -12,3 +20,199 @@ const (
 	// Removing all of them must be forced.
 	StrategyReplace Strategy = "replace"
 )
+
+// DefaultAdapter owns nodepools, unless a request names another adapter.
+const DefaultAdapter = "nodepool"
+
+// part is what a merge addresses inside a work; see [Request.Part].
+var part = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]{0,126}[a-z0-9])?$`)
+
+// EffectiveStrategy is the strategy with its default.
+func (r Request) EffectiveStrategy() Strategy {
+	if r.Strategy == "" {
+		return StrategyMerge
+	}
+	return r.Strategy
+}
+
+// Owner is the adapter that a merge writes for: Adapter, else [DefaultAdapter] for nodepools, else "".
+func (r Request) Owner() string {
+	if r.Adapter == "" && len(r.Nodepools) > 0 {
+		return DefaultAdapter
+	}
+	return r.Adapter
+}
+
+// poolsHead is the part of a nodepool config that addresses works.
+type poolsHead struct {
+	Nodepools []struct {
+		Name string `json:"name"`
+	} `json:"nodepools"`
+	Metadata struct {
+		Cluster string `json:"cluster"`
+	} `json:"metadata"`
+}
+
+// sharedName is the name of the work that nodepools go to when a request has no name: by granularity, which is
+// [GranularityResource] unless given.
+func (r Request) sharedName() (string, error) {
+	var head poolsHead
+	if err := json.Unmarshal(r.Nodepools, &head); err != nil {
+		return "", fmt.Errorf("nodepools: not a nodepool config: %w", err)
+	}
+	granularity, resource := r.Granularity, ""
+	if granularity == "" {
+		granularity = GranularityResource
+	}
+	if granularity == GranularityResource {
+		if len(head.Nodepools) != 1 {
+			return "", fmt.Errorf("nodepools: %d nodepools and granularity %s: give one request per nodepool, or name the work that they share", len(head.Nodepools), granularity)
+		}
+		resource = head.Nodepools[0].Name
+	}
+	return WorkName(granularity, head.Metadata.Cluster, r.Owner(), resource)
+}
+
+// objectHead identifies a manifest; the API version does not.
+type objectHead struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name      string `json:"name"`
+		Namespace string `json:"namespace"`
+	} `json:"metadata"`
+}
+
+func (h objectHead) identity() string {
+	group, _, grouped := strings.Cut(h.APIVersion, "/")
+	if !grouped {
+		group = ""
+	}
+	return strings.Join([]string{group, h.Kind, h.Metadata.Namespace, h.Metadata.Name}, "/")
+}
+
+// Part names what a merge or a removal writes inside its work, so that requests for the same part run as one operation
+// after the other, and requests for other parts beside it: the name of the one nodepool, <kind>.<name>.<digest> of the
+// one manifest, <n>-objects.<digest> of several, replace.<digest of the owner> for everything that an owner has. It is
+// "" for a request that writes a whole work.
+func (r Request) Part() string {
+	switch r.EffectiveAction() {
+	case ActionMerge, ActionRemove:
+	default:
+		return ""
+	}
+	if r.EffectiveStrategy() == StrategyReplace {
+		return "replace." + digest(r.Owner())[:12]
+	}
+	var ids []string
+	var only objectHead
+	for _, raw := range r.merged() {
+		var head objectHead
+		if json.Unmarshal(raw, &head) == nil {
+			only = head
+			ids = append(ids, head.identity())
+		}
+	}
+	var pools poolsHead
+	if len(r.Nodepools) > 0 && json.Unmarshal(r.Nodepools, &pools) == nil {
+		if len(ids) == 0 && len(pools.Nodepools) == 1 && dnsLabel.MatchString(pools.Nodepools[0].Name) {
+			return pools.Nodepools[0].Name
+		}
+		for _, pool := range pools.Nodepools {
+			ids = append(ids, "nodepool/"+pool.Name)
+		}
+	}
+	for _, id := range r.Remove {
+		ids = append(ids, "remove/"+id)
+	}
+	slices.Sort(ids)
+	sum := digest(ids...)[:12]
+	if name := strings.ToLower(only.Kind + "." + only.Metadata.Name); len(ids) == 1 && len(name) <= 100 && part.MatchString(name) {
+		return name + "." + sum
+	}
+	return fmt.Sprintf("%d-objects.%s", len(ids), sum)
+}
+
+// merged are the manifests of a merge, in their order: those of Work, then Manifests.
+func (r Request) merged() []json.RawMessage {
+	var work struct {
+		Spec struct {
+			Workload struct {
+				Manifests []json.RawMessage `json:"manifests"`
+			} `json:"workload"`
+		} `json:"spec"`
+	}
+	if len(r.Work) > 0 && json.Unmarshal(r.Work, &work) != nil {
+		return r.Manifests
+	}
+	return append(work.Spec.Workload.Manifests, r.Manifests...)
+}
+
+// checkMerge finds what is wrong with the fields that only a merge or a removal has.
+func (r Request) checkMerge() []error {
+	var problems []error
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	merge, remove := r.EffectiveAction() == ActionMerge, r.EffectiveAction() == ActionRemove
+	for field, given := range map[string]bool{
+		"manifests": len(r.Manifests) > 0, "nodepools": len(r.Nodepools) > 0, "nodepoolTemplate": r.NodepoolTemplate != "",
+		"strategy": r.Strategy != "", "granularity": r.Granularity != "",
+	} {
+		if given && !merge {
+			bad("%s: only for action %s", field, ActionMerge)
+		}
+	}
+	if len(r.Remove) > 0 && !remove {
+		bad("remove: only for action %s", ActionRemove)
+	}
+	if r.Adapter != "" && !merge && !remove {
+		bad("adapter: only for actions %s and %s; a whole work has the label %s", ActionMerge, ActionRemove, LabelOwner)
+	}
+	if r.Adapter != "" && !labelValue.MatchString(r.Adapter) {
+		bad("adapter %q: give a label value (letters, digits, '-', '.' and '_', at most 63)", r.Adapter)
+	}
+	if merge {
+		problems = append(problems, r.checkParts()...)
+	}
+	if remove && len(r.Remove) == 0 {
+		bad("remove: give the manifests, like NodePool.hypershift.openshift.io/clusters/workers")
+	}
+	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return problems
+}
+
+func (r Request) checkParts() []error {
+	var problems []error
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if len(r.Work) == 0 && len(r.Manifests) == 0 && len(r.Nodepools) == 0 {
+		bad("manifests: give manifests, nodepools or a work to merge")
+	}
+	switch r.EffectiveStrategy() {
+	case StrategyMerge, StrategyReplace:
+	default:
+		bad("strategy %q: give merge or replace", r.Strategy)
+	}
+	if r.NodepoolTemplate != "" && len(r.Nodepools) == 0 {
+		bad("nodepoolTemplate: only with nodepools")
+	}
+	if len(r.NodepoolTemplate) > MaxTemplateBytes {
+		bad("nodepoolTemplate: %d bytes, the limit is %d", len(r.NodepoolTemplate), MaxTemplateBytes)
+	}
+	size := len(r.Work) + len(r.Nodepools)
+	for _, manifest := range r.Manifests {
+		size += len(manifest)
+	}
+	if size > MaxWorkBytes {
+		bad("manifests: %d bytes with work and nodepools, the limit is %d", size, MaxWorkBytes)
+	}
+	if r.Granularity != "" && r.Name != "" {
+		bad("granularity %q: the name %q says which work it is, leave one of them out", r.Granularity, r.Name)
+	}
+	if r.WorkName() == "" {
+		if len(r.Nodepools) == 0 {
+			bad("name: required for merge, unless a work or nodepools give it")
+		} else if _, err := r.sharedName(); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return problems
+}

@@ -19,6 +19,11 @@ type Action string
 const (
 	// ActionApply makes the stored work equal to Request.Work.
 	ActionApply Action = "apply"
+	// ActionMerge puts Request.Work's manifests, Manifests and Nodepools into the stored work and keeps the rest of it. A
+	// work that does not exist is created.
+	ActionMerge Action = "merge"
+	// ActionRemove takes the manifests in Request.Remove out of the stored work.
+	ActionRemove Action = "remove"
 	// ActionDelete removes the work of this source, whatever version and owner label it has; with a wait the operation
 	// ends when the bundle answers 404.
 	ActionDelete Action = "delete"
@@ -35,9 +40,26 @@ type Request struct {
 	Consumer string `json:"consumer"`
 	// Action defaults to apply.
 	Action Action `json:"action,omitempty"`
-	// Work is the whole ManifestWork as JSON. Required for apply, refused otherwise. Its namespace is empty or the consumer.
+	// Work is a ManifestWork as JSON: the whole one for apply, what to merge for merge, refused otherwise. Its namespace is
+	// empty or the consumer.
 	Work json.RawMessage `json:"work,omitempty"`
-	// Name of the work. Required for delete and wait; for apply it defaults to the work's own and must equal it.
+	// Manifests are bare Kubernetes objects to merge, for merge only.
+	Manifests []json.RawMessage `json:"manifests,omitempty"`
+	// Nodepools is a nodepool config, for merge only: {"nodepools": [{"name", "instanceType", "replicas" or "autoScaling",
+	// "zones", "labels", "taints"}], "metadata": {"cluster", "region", "version"}}. It becomes HyperShift NodePools.
+	Nodepools json.RawMessage `json:"nodepools,omitempty"`
+	// NodepoolTemplate is the template that makes a NodePool; "" means the built-in one. At most [MaxTemplateBytes].
+	NodepoolTemplate string `json:"nodepoolTemplate,omitempty"`
+	// Strategy of a merge, default [StrategyMerge].
+	Strategy Strategy `json:"strategy,omitempty"`
+	// Granularity names the work of nodepools that have no Name, default [GranularityResource].
+	Granularity Granularity `json:"granularity,omitempty"`
+	// Adapter owns what is merged: a label value, see [LabelOwner].
+	Adapter string `json:"adapter,omitempty"`
+	// Remove are the manifests to remove, for remove only: Kind[.group]/name or Kind[.group]/namespace/name.
+	Remove []string `json:"remove,omitempty"`
+	// Name of the work. Required for delete, remove and wait; for apply and merge it defaults to the work's own, which a
+	// merge's name takes the place of, and an apply's must equal. Nodepools have a name by Granularity.
 	Name string `json:"name,omitempty"`
 	// Generation is the HyperFleet generation, > 0 when the caller has one. Without one the annotation
 	// hyperfleet.io/generation of the work counts; without that the request is always newer.
@@ -54,6 +76,8 @@ type Request struct {
 	Grace string `json:"grace,omitempty"`
 	// Force overwrites a work with another owner's label, and content of an equal generation.
 	Force bool `json:"force,omitempty"`
+	// AllowPlaintextSecrets accepts that Secrets can be read in the workflow's history, because payloads are not encrypted.
+	AllowPlaintextSecrets bool `json:"allowPlaintextSecrets,omitempty"`
 	// Report says where the outcome goes besides the workflow's result.
 	Report *Report `json:"report,omitempty"`
 	// UnknownFields are the keys of a request's JSON that no field has. Nobody sets them; Check refuses them.
@@ -95,12 +119,26 @@ func (r Request) EffectiveAction() Action {
 	return r.Action
 }
 
+// Writes: the request leaves a work behind, so that one that is not there is gone, and not still to come.
+func (r Request) Writes() bool {
+	switch r.EffectiveAction() {
+	case ActionApply, ActionMerge, ActionRemove:
+		return true
+	default:
+		return false
+	}
+}
+
 // WorkflowID of the operation. The request must have been checked with [Request.Check].
 func (r Request) WorkflowID() string {
 	if r.EffectiveAction() == ActionWait {
 		return WaitID(r.Source, r.Consumer, r.WorkName(), r.Wait, r.Timeout)
 	}
-	return OperationID(r.Source, r.Consumer, r.WorkName())
+	id := OperationID(r.Source, r.Consumer, r.WorkName())
+	if part := r.Part(); part != "" {
+		id += "/" + part
+	}
+	return id
 }
 
 // workHead is the part of a ManifestWork that addresses it.
@@ -122,10 +160,14 @@ func (r Request) head() (workHead, error) {
 	return head, nil
 }
 
-// WorkName is Name, or the name inside Work.
+// WorkName is Name, or the name inside Work, or the one that Granularity gives to Nodepools.
 func (r Request) WorkName() string {
 	if r.Name != "" {
 		return r.Name
+	}
+	if len(r.Work) == 0 && len(r.Nodepools) > 0 {
+		name, _ := r.sharedName()
+		return name
 	}
 	head, err := r.head()
 	if err != nil {
@@ -181,7 +223,8 @@ func (r Request) Check() error {
 		if len(r.Work) == 0 {
 			bad("work: required for apply")
 		}
-	case ActionDelete, ActionWait:
+	case ActionMerge:
+	case ActionDelete, ActionWait, ActionRemove:
 		if len(r.Work) != 0 {
 			bad("work: not allowed for %s, give name", action)
 		}
@@ -192,9 +235,15 @@ func (r Request) Check() error {
 			bad("wait: give the condition to wait for, like Available")
 		}
 	default:
-		bad("action %q: give apply, delete or wait", r.Action)
+		bad("action %q: give apply, merge, remove, delete or wait", r.Action)
 	}
 	problems = append(problems, r.checkWork()...)
+	problems = append(problems, r.checkMerge()...)
+	if !r.AllowPlaintextSecrets {
+		for _, secret := range r.Secrets() {
+			bad("%s: %w", secret, errSecrets)
+		}
+	}
 	if r.Generation < 0 {
 		bad("generation %d: give a positive integer", r.Generation)
 	}
@@ -213,7 +262,7 @@ func (r Request) checkWork() []error {
 		return []error{err}
 	}
 	var problems []error
-	if inner := head.Metadata.Name; r.Name != "" && inner != "" && inner != r.Name {
+	if inner := head.Metadata.Name; r.EffectiveAction() == ActionApply && r.Name != "" && inner != "" && inner != r.Name {
 		problems = append(problems, fmt.Errorf("name %q: the work is called %q", r.Name, inner))
 	}
 	if name := r.WorkName(); (name != "" || len(r.Work) > 0) && !dnsLabel.MatchString(name) {
@@ -243,9 +292,17 @@ func (r Request) EffectiveGeneration() (int64, error) {
 	return inner, nil
 }
 
-// ContentDigest covers what the operation would write: action and work, whatever the order of keys.
+// ContentDigest covers what the operation would write: action, work and parts, whatever the order of keys.
 func (r Request) ContentDigest() string {
-	return digest(string(r.EffectiveAction()), canonical(r.Work))
+	parts := []string{string(r.EffectiveAction()), canonical(r.Work)}
+	if r.Part() == "" {
+		return digest(parts...)
+	}
+	parts = append(parts, string(r.EffectiveStrategy()), r.Owner(), canonical(r.Nodepools), r.NodepoolTemplate)
+	for _, manifest := range r.Manifests {
+		parts = append(parts, canonical(manifest))
+	}
+	return digest(append(parts, r.Remove...)...)
 }
 
 // Digest covers everything that decides an operation's outcome, the times excepted. Equal requests attach to each other.

@@ -37,7 +37,7 @@ func TestCheckNamesEachField(t *testing.T) {
 		"consumer of dots":    {func(r *Request) { r.Consumer = "a.b" }, `consumer "a.b"`},
 		"long consumer":       {func(r *Request) { r.Consumer = long }, "consumer "},
 		"consumer of 63":      {func(r *Request) { r.Consumer = label }, ""},
-		"unknown action":      {func(r *Request) { r.Action = "replace" }, `action "replace": give apply, delete or wait`},
+		"unknown action":      {func(r *Request) { r.Action = "replace" }, `action "replace": give apply, merge, remove, delete or wait`},
 		"action in capital":   {func(r *Request) { r.Action = "Apply" }, `action "Apply"`},
 		"apply spelled out":   {func(r *Request) { r.Action = ActionApply }, ""},
 		"no work":             {func(r *Request) { r.Work = nil }, "work: required for apply"},

@@ -106,15 +106,11 @@ func (op *operation) build(ctx workflow.Context) (contract.BuildResult, error) {
 // apply brings the stored work to what the request says. A wait has nothing to write.
 func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (contract.CommitResult, error) {
 	var committed contract.CommitResult
-	action := op.request.EffectiveAction()
-	if action == contract.ActionWait {
+	if op.request.EffectiveAction() == contract.ActionWait {
 		return committed, nil
 	}
 	op.enter(ctx, contract.PhaseApplying, "writing to Maestro")
-	params := contract.CommitParams{
-		Action: action, Source: op.request.Source, Consumer: op.request.Consumer, Name: built.Name,
-		Work: op.request.Work, Generation: built.Generation, Force: op.request.Force,
-	}
+	params := op.request.Commit(built.Name, built.Generation)
 	for {
 		began := workflow.Now(ctx)
 		patience := min(op.durations.Patience, op.remaining(ctx))
@@ -154,7 +150,7 @@ func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult)
 	params := contract.ObserveParams{
 		Source: op.request.Source, Consumer: op.request.Consumer, Name: op.result.ManifestWorkName,
 		Version: committed.Version, Generation: op.result.Generation,
-		Wait: condition, Deleted: op.request.AwaitsDeletion(), MustExist: op.request.EffectiveAction() == contract.ActionApply,
+		Wait: condition, Deleted: op.request.AwaitsDeletion(), MustExist: op.request.Writes(),
 		Grace: op.durations.Grace, Until: op.until,
 	}
 	observed, err := op.observe(ctx, observeOptions(op.target(), op.remaining(ctx)), params)

@@ -1,4 +1,4 @@
-package manifest
+package contract
 
 import (
 	"crypto/sha256"
@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Granularity says how many objects share one ManifestWork.
@@ -22,10 +20,13 @@ const (
 	GranularityCluster Granularity = "cluster"
 )
 
+// maxShown keeps a message readable whatever the input holds.
+const maxShown = 80
+
 const workPrefix = "hyperfleet"
 
 // maxName is the length of a DNS-1123 label, which Maestro demands of a work's name.
-const maxName = validation.DNS1123LabelMaxLength
+const maxName = 63
 
 // namePart is a DNS-1123 label of any length.
 var namePart = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
@@ -52,18 +53,19 @@ func WorkName(granularity Granularity, cluster, adapter, resource string) (strin
 		}
 		if !namePart.MatchString(part) {
 			return "", fmt.Errorf("name a work by %s: %s %q: want lower-case letters, digits and '-', beginning and ending with a letter or digit",
-				granularity, kinds[index], shown(part))
+				granularity, kinds[index], cut(part, maxShown))
 		}
 	}
 	name := strings.Join(parts, "-")
 	if granularity != GranularityResource {
 		name = workPrefix + "-" + name
 	}
-	return shortened(name, append([]string{string(granularity)}, parts...)...), nil
+	return ShortLabel(name, append([]string{string(granularity)}, parts...)...), nil
 }
 
-// shortened cuts a name of more than 63 bytes and ends it with a hash of what it was made of.
-func shortened(name string, parts ...string) string {
+// ShortLabel cuts a name of more than 63 bytes, the most that a DNS label has, and ends it with a hash of the parts that
+// it was made of.
+func ShortLabel(name string, parts ...string) string {
 	if len(name) <= maxName {
 		return name
 	}
@@ -73,13 +75,4 @@ func shortened(name string, parts ...string) string {
 	}
 	suffix := "-" + hex.EncodeToString(hash.Sum(nil)[:4])
 	return strings.TrimRight(name[:maxName-len(suffix)], "-") + suffix
-}
-
-// shown keeps a message readable whatever the input holds.
-func shown(text string) string {
-	const most = 80
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -1,0 +1,153 @@
+package contract_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+func merge(change func(*contract.Request)) contract.Request {
+	request := contract.Request{Source: "s", Consumer: "c1", Action: contract.ActionMerge, Name: "shared"}
+	change(&request)
+	return request
+}
+
+func raw(text string) json.RawMessage { return json.RawMessage(text) }
+
+const (
+	configMap = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"n"},"data":{"x":"y"}}`
+	onePool   = `{"nodepools":[{"name":"workers","instanceType":"m5.large","replicas":3}],"metadata":{"cluster":"west-1","version":"4.17"}}`
+	twoPools  = `{"nodepools":[{"name":"workers"},{"name":"gpu"}],"metadata":{"cluster":"west-1"}}`
+)
+
+// Requests for the same part share an operation, so that the newer takes over; others do not, so that none is lost.
+func TestMergesOfDifferentPartsAreDifferentOperations(t *testing.T) {
+	ids := map[string]string{}
+	for name, change := range map[string]func(*contract.Request){
+		"one pool":   func(r *contract.Request) { r.Nodepools = raw(onePool) },
+		"two pools":  func(r *contract.Request) { r.Nodepools = raw(twoPools) },
+		"a manifest": func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(configMap)} },
+		"another group": func(r *contract.Request) {
+			r.Manifests = []json.RawMessage{raw(strings.Replace(configMap, "v1", "g/v1", 1))}
+		},
+		"another namespace": func(r *contract.Request) {
+			r.Manifests = []json.RawMessage{raw(strings.Replace(configMap, `"n"`, `"m"`, 1))}
+		},
+		"a pool like it": func(r *contract.Request) { r.Nodepools = raw(strings.Replace(onePool, "workers", "configmap", 1)) },
+		"with a pool":    func(r *contract.Request) { r.Manifests, r.Nodepools = []json.RawMessage{raw(configMap)}, raw(onePool) },
+		"replace":        func(r *contract.Request) { r.Nodepools, r.Strategy = raw(onePool), contract.StrategyReplace },
+		"replace of another": func(r *contract.Request) {
+			r.Nodepools, r.Strategy, r.Adapter = raw(onePool), contract.StrategyReplace, "dns"
+		},
+		"removal":        func(r *contract.Request) { r.Action, r.Remove = contract.ActionRemove, []string{"ConfigMap/n/a"} },
+		"the whole work": func(r *contract.Request) { r.Action = contract.ActionDelete },
+	} {
+		request := merge(change)
+		require.NoError(t, request.Check(), name)
+		id := request.WorkflowID()
+		assert.Empty(t, ids[id], "%s has the ID of %s", name, ids[id])
+		ids[id] = name
+		parsed, err := contract.ParseOperationID(id)
+		require.NoError(t, err)
+		assert.Equal(t, contract.ParsedID{Source: "s", Consumer: "c1", Work: "shared", Part: request.Part()}, parsed)
+	}
+	assert.Equal(t, "op/s/c1/shared/workers", merge(func(r *contract.Request) { r.Nodepools = raw(onePool) }).WorkflowID())
+	assert.Regexp(t, `^op/s/c1/shared/configmap\.a\.[0-9a-f]{12}$`, merge(func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(configMap)} }).WorkflowID())
+}
+
+func TestPartDoesNotDependOnContentOrderOrAPIVersion(t *testing.T) {
+	other := strings.Replace(configMap, `"a"`, `"b"`, 1)
+	first := merge(func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(configMap), raw(other)} })
+	second := merge(func(r *contract.Request) {
+		r.Manifests = []json.RawMessage{raw(other), raw(strings.NewReplacer("v1", "v2", `"y"`, `"z"`).Replace(configMap))}
+	})
+	assert.Equal(t, first.WorkflowID(), second.WorkflowID())
+	assert.NotEqual(t, first.ContentDigest(), second.ContentDigest())
+	inWork := merge(func(r *contract.Request) {
+		r.Work = raw(`{"metadata":{"name":"x"},"spec":{"workload":{"manifests":[` + other + `]}}}`)
+		r.Manifests = []json.RawMessage{raw(configMap)}
+	})
+	assert.Equal(t, first.WorkflowID(), inWork.WorkflowID(), "a merge's name takes the place of the work's own")
+}
+
+func TestNodepoolsNameTheirWorkByGranularity(t *testing.T) {
+	for granularity, name := range map[contract.Granularity]string{
+		"":                           "west-1-nodepool-workers",
+		contract.GranularityResource: "west-1-nodepool-workers",
+		contract.GranularityAdapter:  "hyperfleet-west-1-nodepool",
+		contract.GranularityCluster:  "hyperfleet-west-1",
+	} {
+		request := merge(func(r *contract.Request) { r.Name, r.Nodepools, r.Granularity = "", raw(onePool), granularity })
+		require.NoError(t, request.Check())
+		assert.Equal(t, name, request.WorkName(), "%s", granularity)
+		assert.Equal(t, contract.DefaultAdapter, request.Owner())
+	}
+}
+
+func TestCheckRefusesWhatDoesNotBelongToAMerge(t *testing.T) {
+	for says, change := range map[string]func(*contract.Request){
+		"manifests: give manifests, nodepools or a work to merge": func(*contract.Request) {},
+		`strategy "swap": give merge or replace`:                  func(r *contract.Request) { r.Nodepools, r.Strategy = raw(onePool), "swap" },
+		"strategy: only for action merge":                         func(r *contract.Request) { r.Action, r.Strategy = contract.ActionDelete, "replace" },
+		"2 nodepools and granularity resource":                    func(r *contract.Request) { r.Name, r.Nodepools = "", raw(twoPools) },
+		"name: required for merge":                                func(r *contract.Request) { r.Name, r.Manifests = "", []json.RawMessage{raw(configMap)} },
+		"nodepools: not a nodepool config":                        func(r *contract.Request) { r.Name, r.Nodepools = "", raw(`[]`) },
+		`granularity "room": want`:                                nil,
+		"granularity \"cluster\": the name \"shared\" says":       func(r *contract.Request) { r.Nodepools, r.Granularity = raw(onePool), contract.GranularityCluster },
+		"nodepoolTemplate: only with nodepools":                   func(r *contract.Request) { r.Manifests, r.NodepoolTemplate = []json.RawMessage{raw(configMap)}, "x" },
+		"nodepoolTemplate: 70000 bytes, the limit is 65536":       func(r *contract.Request) { r.Nodepools, r.NodepoolTemplate = raw(onePool), strings.Repeat("x", 70000) },
+		"remove: give the manifests":                              func(r *contract.Request) { r.Action = contract.ActionRemove },
+		"remove: only for action remove":                          func(r *contract.Request) { r.Nodepools, r.Remove = raw(onePool), []string{"A/b"} },
+		"name: required for remove":                               func(r *contract.Request) { r.Action, r.Name, r.Remove = contract.ActionRemove, "", []string{"A/b"} },
+		"adapter \"a b\": give a label value":                     func(r *contract.Request) { r.Nodepools, r.Adapter = raw(onePool), "a b" },
+		"adapter: only for actions":                               func(r *contract.Request) { r.Action, r.Adapter = contract.ActionDelete, "a" },
+		"the limit is 1048576": func(r *contract.Request) {
+			r.Manifests = []json.RawMessage{raw(`"` + strings.Repeat("x", contract.MaxWorkBytes) + `"`)}
+		},
+	} {
+		request := merge(func(r *contract.Request) {
+			if change == nil {
+				r.Name, r.Nodepools, r.Granularity = "", raw(onePool), "room"
+				return
+			}
+			change(r)
+		})
+		assert.ErrorContains(t, request.Check(), says)
+	}
+}
+
+func TestSecretsAreRefusedBeforeTheyReachAHistory(t *testing.T) {
+	const sentinel = "c2VudGluZWw="
+	secret := `{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s","namespace":"n"},"data":{"x":"` + sentinel + `"}}`
+	for name, sample := range map[string]struct {
+		content string
+		refused bool
+	}{
+		"a Secret":           {secret, true},
+		"in a List":          {`{"apiVersion":"v1","kind":"List","items":[` + secret + `]}`, true},
+		"in another object":  {`{"kind":"Template","objects":[{"spec":` + secret + `}]}`, true},
+		"escaped":            {strings.Replace(secret, `"Secret"`, `"\u0053ecret"`, 1), true},
+		"without content":    {`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{}}`, false},
+		"a reference to one": {`{"kind":"ServiceAccount","imagePullSecrets":[{"kind":"Secret","name":"x"}]}`, false},
+		"a text":             {`{"kind":"ConfigMap","data":{"x":"kind: Secret\ndata: {a: b}"}}`, false},
+	} {
+		request := merge(func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(sample.content)} })
+		whole := contract.Request{Source: "s", Consumer: "c1", Work: raw(`{"metadata":{"name":"w"},"spec":{"workload":{"manifests":[` + sample.content + `]}}}`)}
+		for _, request := range []contract.Request{request, whole} {
+			err := request.Check()
+			if !sample.refused {
+				assert.NoError(t, err, name)
+				continue
+			}
+			assert.ErrorContains(t, err, "Secret/n/s: payloads are not encrypted", name)
+			assert.NotContains(t, err.Error(), sentinel)
+			request.AllowPlaintextSecrets = true
+			assert.NoError(t, request.Check(), name)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+var errSecrets = errors.New("payloads are not encrypted, so its values could be read in the workflow's history: " +
+	"deliver it another way, or accept that with allowPlaintextSecrets (--allow-plaintext-secrets)")
+
+// Secrets names the Secrets in a request, whose values would stand readable in the workflow's history.
+func (r Request) Secrets() []string {
+	var found []string
+	look := func(raw json.RawMessage) {
+		if !bytes.Contains(raw, []byte("Secret")) && !bytes.Contains(raw, []byte(`\u`)) {
+			return
+		}
+		var value any
+		if json.Unmarshal(raw, &value) == nil {
+			secretsIn(value, &found)
+		}
+	}
+	look(r.Work)
+	for _, manifest := range r.Manifests {
+		look(manifest)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// secretsIn goes into everything: a Secret may stand in a List or in the template of another object.
+func secretsIn(value any, found *[]string) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			secretsIn(item, found)
+		}
+	case map[string]any:
+		if value["kind"] == "Secret" && (hasContent(value["data"]) || hasContent(value["stringData"])) {
+			metadata, _ := value["metadata"].(map[string]any)
+			name := fmt.Sprint(metadata["name"])
+			if namespace, _ := metadata["namespace"].(string); namespace != "" {
+				name = namespace + "/" + name
+			}
+			*found = append(*found, "Secret/"+name)
+			return
+		}
+		for _, item := range value {
+			secretsIn(item, found)
+		}
+	}
+}
+
+func hasContent(content any) bool {
+	switch content := content.(type) {
+	case nil:
+		return false
+	case map[string]any:
+		return len(content) > 0
+	default:
+		return true
+	}
+}
