@@ -37,7 +37,11 @@ func build(request contract.Request) (contract.BuildResult, error) {
 	if err != nil {
 		return result, err
 	}
-	if request.EffectiveAction() != contract.ActionApply {
+	switch request.EffectiveAction() {
+	case contract.ActionApply:
+	case contract.ActionMerge, contract.ActionRemove:
+		return buildPart(request, result)
+	default:
 		return result, nil
 	}
 	work, err := manifest.ParseJSON(request.Work)
@@ -51,10 +55,30 @@ func build(request contract.Request) (contract.BuildResult, error) {
 	if err != nil {
 		return result, contract.Errorf(contract.ErrInvalidManifest, "%w", err)
 	}
-	if err := expression.CheckAgainst(identities); err != nil {
-		return result, contract.Errorf(contract.ErrInvalidInput, "%w", err)
+	if err := expression.CheckAgainst(work); err != nil {
+		return result, err
 	}
 	for _, identity := range identities {
+		result.Manifests = append(result.Manifests, identity.String())
+	}
+	return result, nil
+}
+
+// buildPart checks what needs no stored work; the condition may mean a manifest that is stored already, so that Commit
+// checks it against the merged work.
+func buildPart(request contract.Request, result contract.BuildResult) (contract.BuildResult, error) {
+	part, err := manifest.PartOf(request.Commit(result.Name, result.Generation))
+	if err != nil {
+		return result, err
+	}
+	if result.Warnings, err = part.Check(request.Consumer); err != nil {
+		return result, err
+	}
+	for _, given := range part.Work.Spec.Workload.Manifests {
+		identity, err := manifest.Identify(given)
+		if err != nil {
+			return result, contract.Errorf(contract.ErrInvalidManifest, "%w", err)
+		}
 		result.Manifests = append(result.Manifests, identity.String())
 	}
 	return result, nil

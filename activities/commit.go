@@ -64,8 +64,11 @@ func (c *Committer) Commit(ctx context.Context, params contract.CommitParams) (c
 func (c *Committer) commit(ctx context.Context, params contract.CommitParams, stopped func() error) (contract.CommitResult, error) {
 	began := time.Now()
 	step := c.apply
-	if params.Action == contract.ActionDelete {
+	switch params.Action {
+	case contract.ActionDelete:
 		step = c.remove
+	case contract.ActionMerge, contract.ActionRemove:
+		step = c.merge
 	}
 	refused := 0
 	for round := 1; ; round++ {
@@ -116,6 +119,11 @@ func (c *Committer) apply(ctx context.Context, params contract.CommitParams) (co
 	if err != nil {
 		return contract.CommitResult{}, err
 	}
+	return c.write(ctx, params, stored, write, work)
+}
+
+// write publishes what was decided on the stored work.
+func (c *Committer) write(ctx context.Context, params contract.CommitParams, stored *manifest.Stored, write manifest.Write, work *workv1.ManifestWork) (contract.CommitResult, error) {
 	switch write {
 	case manifest.WriteCreate:
 		if err := c.refuseForeign(ctx, params); err != nil {
@@ -131,6 +139,29 @@ func (c *Committer) apply(ctx context.Context, params contract.CommitParams) (co
 		return contract.CommitResult{Outcome: contract.CommitUnchanged, Version: stored.Version}, nil
 	}
 	return contract.CommitResult{}, contract.Errorf(contract.ErrInternal, "write work %s: decision %d", params.Name, write)
+}
+
+// merge makes a part of the stored work what the request wants, and keeps the rest as it was just read.
+func (c *Committer) merge(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
+	part, err := manifest.PartOf(params)
+	if err != nil {
+		return contract.CommitResult{}, err
+	}
+	stored, err := c.read(ctx, params)
+	if err != nil {
+		return contract.CommitResult{}, err
+	}
+	if stored == nil && params.Action == contract.ActionRemove {
+		return contract.CommitResult{Outcome: contract.CommitAbsent}, c.Reader.Registered(ctx, params.Consumer)
+	}
+	write, work, err := manifest.Merge(stored, part)
+	if err != nil {
+		return contract.CommitResult{}, err
+	}
+	if err := manifest.CheckWait(params.Wait, work); err != nil {
+		return contract.CommitResult{}, err
+	}
+	return c.write(ctx, params, stored, write, work)
 }
 
 // read gives nil for a work that does not exist.

@@ -159,23 +159,3 @@ func (t Term) selects(id Identity) bool {
 	return t.Kind == id.Kind && (t.Group == "" || t.Group == id.Group) &&
 		(t.Namespace == "" || t.Namespace == id.Namespace) && (t.Name == "" || t.Name == id.Name)
 }
-
-// CheckAgainst refuses an expression that can never hold for these manifests: one of its terms selects none of them.
-func (e Expression) CheckAgainst(identities []Identity) error {
-	for _, term := range e.Terms {
-		if term.Kind == "" || anySelected(term, identities) {
-			continue
-		}
-		return fmt.Errorf("wait condition %q: the work has no such manifest", term)
-	}
-	return nil
-}
-
-func anySelected(term Term, identities []Identity) bool {
-	for _, identity := range identities {
-		if term.selects(identity) {
-			return true
-		}
-	}
-	return false
-}

@@ -89,27 +89,6 @@ func TestParseExpressionPointsAtTheProblem(t *testing.T) {
 	}
 }
 
-func TestCheckAgainstRefusesWhatCanNeverHold(t *testing.T) {
-	identities := []Identity{
-		{Kind: "Namespace", Name: "team"},
-		{Group: "apps", Kind: "Deployment", Namespace: "team", Name: "web"},
-	}
-	for text, holds := range map[string]bool{
-		"Applied": true, "Deployment:Available": true, "Deployment.apps:Available": true, "Deployment/web:Available": true,
-		"Deployment/team/web:Available": true, "Namespace/team:Applied AND Deployment:Available": true,
-		"Deployment.extensions:Available": false, "Deployment/db:Available": false, "Deployment/other/web:Available": false,
-		"StatefulSet:Available": false, "Namespace/web:Applied": false, "Applied AND Job:Complete": false, "Deploy:Available": false,
-	} {
-		expression, err := ParseExpression(text)
-		require.NoError(t, err)
-		if err := expression.CheckAgainst(identities); holds {
-			assert.NoError(t, err, text)
-		} else {
-			assert.ErrorContains(t, err, "the work has no such manifest", text)
-		}
-	}
-}
-
 func FuzzParseExpression(f *testing.F) {
 	for _, text := range []string{"", "Applied", "Applied AND Available=False", "Job.batch/team/a:Complete=Unknown && Applied", "ClusterRole/a:b:Applied", "( NOT", "A:B=C", "\xff"} {
 		f.Add(text)

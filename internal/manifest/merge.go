@@ -91,7 +91,7 @@ func newMerger(stored *Stored, part Part) (*merger, error) {
 	m.work = stored.Work.DeepCopy()
 	m.work.Namespace = part.Work.Namespace
 	for index, manifest := range m.work.Spec.Workload.Manifests {
-		id, err := identify(manifest)
+		id, err := Identify(manifest)
 		if err != nil {
 			continue // another writer's; it stays as it is
 		}
@@ -119,7 +119,7 @@ func (m *merger) render() error {
 		incoming = append(incoming[:len(incoming):len(incoming)], rendered...)
 	}
 	for index, manifest := range incoming {
-		id, err := identify(manifest)
+		id, err := Identify(manifest)
 		if err != nil {
 			return contract.Errorf(contract.ErrInvalidManifest, "manifest %d of the part: %w", index, err)
 		}
@@ -239,7 +239,7 @@ func (m *merger) replace() error {
 	kept := false
 	var lacking []Identity
 	for _, manifest := range m.stored.Work.Spec.Workload.Manifests {
-		id, err := identify(manifest)
+		id, err := Identify(manifest)
 		if err != nil {
 			continue
 		}

@@ -18,7 +18,7 @@ func (m *merger) configs() error {
 	there := map[[3]string]bool{}
 	gone := map[[3]string]bool{}
 	for index, manifest := range m.work.Spec.Workload.Manifests {
-		id, err := identify(manifest)
+		id, err := Identify(manifest)
 		target := there
 		if m.gone[index] {
 			target = gone
@@ -102,8 +102,8 @@ func mergeable(work *workv1.ManifestWork) error {
 	return nil
 }
 
-// identify reads the identity of a manifest.
-func identify(manifest workv1.Manifest) (Identity, error) {
+// Identify reads the identity of a manifest; one that cannot be read is an error.
+func Identify(manifest workv1.Manifest) (Identity, error) {
 	h, err := readHead(manifest)
 	if err != nil {
 		return Identity{}, err

@@ -42,8 +42,8 @@ func drawPart(t *rapid.T, label string, least int) Part {
 	}
 	if rapid.Bool().Draw(t, "removes") {
 		for _, manifest := range drawManifests(t, "remove", 0) {
-			id, _ := identify(manifest)
-			if !slices.ContainsFunc(part.Work.Spec.Workload.Manifests, func(m workv1.Manifest) bool { other, _ := identify(m); return other == id }) {
+			id, _ := Identify(manifest)
+			if !slices.ContainsFunc(part.Work.Spec.Workload.Manifests, func(m workv1.Manifest) bool { other, _ := Identify(m); return other == id }) {
 				part.Remove = append(part.Remove, id)
 			}
 		}
@@ -55,7 +55,7 @@ func generations(work *workv1.ManifestWork) map[Identity]int64 {
 	list, _ := readTombstones(work)
 	out := map[Identity]int64{}
 	for _, manifest := range work.Spec.Workload.Manifests {
-		id, _ := identify(manifest)
+		id, _ := Identify(manifest)
 		out[id] = max(generationOf(manifest), list.of(id))
 	}
 	return out

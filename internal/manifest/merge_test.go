@@ -125,7 +125,7 @@ func TestMergeIsMonotonePerManifest(t *testing.T) {
 				return
 			}
 			for _, manifest := range work.Spec.Workload.Manifests {
-				id, _ := identify(manifest)
+				id, _ := Identify(manifest)
 				assert.GreaterOrEqual(t, generationOf(manifest), map[string]int64{"a": 5, "b": 2}[id.Name], "never decreases")
 			}
 		})

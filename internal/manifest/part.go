@@ -63,7 +63,7 @@ func (p Part) Check(consumer string) (warnings []string, err error) {
 func (p Part) checkGenerations() error {
 	for index, manifest := range p.Work.Spec.Workload.Manifests {
 		if generation := generationOf(manifest); p.Generation > 0 && generation > 0 && generation != p.Generation {
-			id, _ := identify(manifest)
+			id, _ := Identify(manifest)
 			return contract.Errorf(contract.ErrInvalidInput, "manifest %d, %s: its annotation %s says %d, the request's generation is %d",
 				index, id, contract.AnnotationGeneration, generation, p.Generation)
 		}

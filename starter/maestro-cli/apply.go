@@ -88,11 +88,7 @@ func (a *app) withWork(ctx context.Context, request contract.Request, path strin
 	if err != nil {
 		return request, err
 	}
-	identities, err := manifest.Identities(work)
-	if err != nil {
-		return request, contract.Errorf(contract.ErrInvalidManifest, "%w", err)
-	}
-	if err := expression.CheckAgainst(identities); err != nil {
+	if err := expression.CheckAgainst(work); err != nil {
 		return request, contract.Errorf(contract.ErrInvalidInput, "--wait: %w", err)
 	}
 	return request, nil
