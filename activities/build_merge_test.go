@@ -46,8 +46,10 @@ func TestBuildChecksWhatIsMerged(t *testing.T) {
 			r.Generation = 4
 			r.Manifests = []json.RawMessage{json.RawMessage(`{"apiVersion":"v1","kind":"A","metadata":{"name":"a","annotations":{"hyperfleet.io/generation":"3"}}}`)}
 		}),
-		"give Kind/name": mergeRequest(func(r *contract.Request) { r.Action, r.Manifests, r.Remove = contract.ActionRemove, nil, []string{"workers"} }),
-		"position 1":     mergeRequest(func(r *contract.Request) { r.Wait = "OR" }),
+		"give Kind/name": mergeRequest(func(r *contract.Request) {
+			r.Action, r.Manifests, r.Remove = contract.ActionRemove, nil, []string{"workers"}
+		}),
+		"position 1": mergeRequest(func(r *contract.Request) { r.Wait = "OR" }),
 	} {
 		_, err := build(t, request.WorkflowID(), request)
 		require.Error(t, err, says)

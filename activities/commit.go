@@ -154,14 +154,16 @@ func (c *Committer) merge(ctx context.Context, params contract.CommitParams) (co
 	if stored == nil && params.Action == contract.ActionRemove {
 		return contract.CommitResult{Outcome: contract.CommitAbsent}, c.Reader.Registered(ctx, params.Consumer)
 	}
-	write, work, err := manifest.Merge(stored, part)
+	merged, err := manifest.Merge(stored, part)
 	if err != nil {
 		return contract.CommitResult{}, err
 	}
-	if err := manifest.CheckWait(params.Wait, work); err != nil {
+	if err := manifest.CheckWait(params.Wait, merged.Work); err != nil {
 		return contract.CommitResult{}, err
 	}
-	return c.write(ctx, params, stored, write, work)
+	result, err := c.write(ctx, params, stored, merged.Write, merged.Work)
+	result.Warnings = merged.Warnings
+	return result, err
 }
 
 // read gives nil for a work that does not exist.

@@ -184,9 +184,9 @@ func TestRemovedManifestDoesNotComeBack(t *testing.T) {
 		return params
 	}
 	s.stores(add(4), contract.CommitUpdated, 2)
-	s.refuses(removeManifest("NodePool.hypershift.openshift.io/clusters/gpu", 3), contract.ErrSuperseded, "holds generation 4")
-	s.stores(removeManifest("NodePool.hypershift.openshift.io/clusters/gpu", 5), contract.CommitUpdated, 3)
-	s.stores(removeManifest("NodePool.hypershift.openshift.io/clusters/gpu", 5), contract.CommitUnchanged, 3)
+	s.refuses(removeManifest("NodePool.hypershift.openshift.io/pools/gpu", 3), contract.ErrSuperseded, "holds generation 4")
+	s.stores(removeManifest("NodePool.hypershift.openshift.io/pools/gpu", 5), contract.CommitUpdated, 3)
+	s.stores(removeManifest("NodePool.hypershift.openshift.io/pools/gpu", 5), contract.CommitUnchanged, 3)
 	s.refuses(add(4), contract.ErrSuperseded, "was removed at generation 5")
 	assert.Equal(t, map[string]string{"workers": "2"}, s.replicas())
 	s.stores(add(6), contract.CommitUpdated, 4)

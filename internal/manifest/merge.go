@@ -29,6 +29,15 @@ type Part struct {
 	Force bool
 }
 
+// Merged is the outcome of a merge.
+type Merged struct {
+	// Write says what has to be published, Work is what.
+	Write Write
+	Work  *workv1.ManifestWork
+	// Warnings are for people: they do not stop anything.
+	Warnings []string
+}
+
 // Merge puts a part into the stored work (nil when there is none) and says what to publish, and the merged work.
 //
 // It is deterministic, keeps the stored order, and merging twice changes nothing. A manifest's generation (its
@@ -36,27 +45,27 @@ type Part struct {
 // a whole, one of an equal generation with other content as GenerationConflict. A removed manifest leaves a record of
 // its generation, so that an older add that comes late is refused too. A part without a generation is always newer and
 // keeps the stored one. Other refusals: UnderDeletion, OwnershipConflict, InvalidManifest, InvalidInput, TooLarge.
-func Merge(stored *Stored, part Part) (Write, *workv1.ManifestWork, error) {
+func Merge(stored *Stored, part Part) (Merged, error) {
 	m, err := newMerger(stored, part)
 	if err != nil {
-		return WriteNothing, nil, err
+		return Merged{}, err
 	}
 	for _, step := range []func() error{m.render, m.put, m.replace, m.remove, m.configs, m.fields} {
 		if err := step(); err != nil {
-			return WriteNothing, nil, err
+			return Merged{}, err
 		}
 	}
 	if err := mergeable(m.work); err != nil {
-		return WriteNothing, nil, err
+		return Merged{}, err
 	}
+	out := Merged{Write: WriteUpdate, Work: m.work, Warnings: m.leftovers()}
 	switch {
 	case stored == nil:
-		return WriteCreate, m.work, nil
+		out.Write = WriteCreate
 	case Same(stored.Work, m.work):
-		return WriteNothing, m.work, nil
-	default:
-		return WriteUpdate, m.work, nil
+		out.Write = WriteNothing
 	}
+	return out, nil
 }
 
 type merger struct {

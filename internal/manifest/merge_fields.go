@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"strconv"
 
@@ -85,6 +86,28 @@ func put(into, values map[string]string) map[string]string {
 	}
 	maps.Copy(into, values)
 	return into
+}
+
+// leftovers are the NodePools of a merged pool that the part does not hold any more: its zones have changed, and both the
+// old and the new ones would have nodes.
+func (m *merger) leftovers() []string {
+	pools := map[string]bool{}
+	for _, manifest := range m.incoming {
+		if pool := labelOf(manifest, labelNodepool); pool != "" {
+			pools[pool] = true
+		}
+	}
+	var warnings []string
+	for _, manifest := range m.work.Spec.Workload.Manifests {
+		id, err := Identify(manifest)
+		if err != nil || m.given[id] || id.Kind != nodepoolKind || id.Group != nodepoolGroup {
+			continue
+		}
+		if pools[labelOf(manifest, labelNodepool)] || pools[id.Name] {
+			warnings = append(warnings, fmt.Sprintf("%s is kept beside the other NodePools of its pool: remove it, or merge with strategy replace", id))
+		}
+	}
+	return warnings
 }
 
 // mergeable checks what a merge can break; the part and the stored work have been checked when they were written.

@@ -66,7 +66,7 @@ func TestMergeIsIdempotentAndMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		stored := storedWork(drawManifests(t, "stored", 1)...)
 		part := drawPart(t, "part", 0)
-		write, work, err := Merge(stored, part)
+		write, work, err := merge(stored, part)
 		if err != nil {
 			return
 		}
@@ -75,7 +75,7 @@ func TestMergeIsIdempotentAndMonotone(t *testing.T) {
 			require.True(t, Same(stored.Work, work))
 		}
 		after := &Stored{ID: "id", Consumer: "c1", Version: 4, Work: work}
-		again, same, err := Merge(after, part)
+		again, same, err := merge(after, part)
 		require.NoError(t, err, "merging twice is not refused")
 		assert.Equal(t, WriteNothing, again)
 		assert.Equal(t, raws(work), raws(same), "merge(merge(x,y),y) = merge(x,y)")
@@ -123,7 +123,7 @@ func TestMergeGivesTheSameBytesForTheSameInput(t *testing.T) {
 		stored.Work.Labels, stored.Work.Annotations = labels(), labels()
 		part := Part{Work: partWork(pool("a", 2, 0, ""), pool("d", 1, 0, "")), Generation: 4, Owner: "np", Strategy: contract.StrategyReplace}
 		part.Work.Labels, part.Work.Annotations = labels(), labels()
-		_, work, err := Merge(stored, part)
+		_, work, err := merge(stored, part)
 		require.NoError(t, err)
 		raw, err := json.Marshal(work)
 		require.NoError(t, err)
@@ -146,11 +146,11 @@ func FuzzMerge(f *testing.F) {
 		if replace {
 			part.Strategy = contract.StrategyReplace
 		}
-		_, work, err := Merge(storedWork(manifestOf("%s", have)), part)
+		_, work, err := merge(storedWork(manifestOf("%s", have)), part)
 		if err != nil {
 			return
 		}
-		again, _, err := Merge(&Stored{Consumer: "c1", Version: 4, Work: work}, part)
+		again, _, err := merge(&Stored{Consumer: "c1", Version: 4, Work: work}, part)
 		require.NoError(t, err)
 		require.Equal(t, WriteNothing, again)
 	})
@@ -172,7 +172,7 @@ func BenchmarkMergeLarge(b *testing.B) {
 	stored := &Stored{ID: "id", Consumer: "c1", Version: 3, Work: largeWork("1")}
 	part := Part{Work: largeWork("2")}
 	for b.Loop() {
-		if _, _, err := Merge(stored, part); err != nil {
+		if _, err := Merge(stored, part); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -50,10 +50,10 @@ func partWork(manifests ...workv1.Manifest) *workv1.ManifestWork {
 // mergeAll merges parts one after the other, each into what the one before left.
 func mergeAll(t require.TestingT, stored *Stored, parts ...Part) *Stored {
 	for _, part := range parts {
-		write, work, err := Merge(stored, part)
+		merged, err := Merge(stored, part)
 		require.NoError(t, err)
-		if write != WriteNothing {
-			stored = &Stored{ID: "id", Consumer: "c1", Version: 4, Work: work}
+		if merged.Write != WriteNothing {
+			stored = &Stored{ID: "id", Consumer: "c1", Version: 4, Work: merged.Work}
 		}
 	}
 	return stored
@@ -72,7 +72,7 @@ func TestMergeReplacesInPlaceKeepsOthersAndAppends(t *testing.T) {
 	stored := storedWork(service, pool("a", 1, 0, ""), pool("b", 1, 0, ""))
 	knative := manifestOf(`{"apiVersion":"serving.knative.dev/v1","kind":"Service","metadata":{"name":"metrics","namespace":"pools"}}`)
 	newer := manifestOf(`{"apiVersion":"hypershift.openshift.io/v1","kind":"NodePool","metadata":{"name":"a","namespace":"pools"},"spec":{"replicas":4}}`)
-	write, work, err := Merge(stored, Part{Work: partWork(knative, newer, pool("c", 2, 0, ""))})
+	write, work, err := merge(stored, Part{Work: partWork(knative, newer, pool("c", 2, 0, ""))})
 	require.NoError(t, err)
 	assert.Equal(t, WriteUpdate, write)
 	assert.Equal(t, []string{
@@ -83,7 +83,7 @@ func TestMergeReplacesInPlaceKeepsOthersAndAppends(t *testing.T) {
 }
 
 func TestMergeIntoNothingCreates(t *testing.T) {
-	write, work, err := Merge(nil, Part{Work: partWork(pool("a", 1, 0, "")), Owner: "np", Generation: 4, Strategy: contract.StrategyReplace})
+	write, work, err := merge(nil, Part{Work: partWork(pool("a", 1, 0, "")), Owner: "np", Generation: 4, Strategy: contract.StrategyReplace})
 	require.NoError(t, err)
 	assert.Equal(t, WriteCreate, write)
 	assert.Equal(t, []string{`{"apiVersion":"hypershift.openshift.io/v1beta1","kind":"NodePool","metadata":{"name":"a","namespace":"pools","labels":{"hyperfleet.io/adapter":"np"},"annotations":{"hyperfleet.io/generation":"4"}},"spec":{"replicas":1}}`}, raws(work))
@@ -92,7 +92,7 @@ func TestMergeIntoNothingCreates(t *testing.T) {
 func TestMergeTwiceChangesNothing(t *testing.T) {
 	part := Part{Work: partWork(pool("a", 5, 0, ""), pool("new", 1, 0, "")), Owner: "np", Generation: 7}
 	stored := mergeAll(t, storedWork(pool("a", 1, 0, ""), pool("b", 1, 0, "")), part)
-	write, work, err := Merge(stored, part)
+	write, work, err := merge(stored, part)
 	require.NoError(t, err)
 	assert.Equal(t, WriteNothing, write)
 	assert.Equal(t, raws(stored.Work), raws(work))
@@ -118,7 +118,7 @@ func TestMergeIsMonotonePerManifest(t *testing.T) {
 		"removal":                      {part: Part{Work: partWork(), Remove: []Identity{poolID("a")}, Generation: 5}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, work, err := Merge(stored(), sample.part)
+			_, work, err := merge(stored(), sample.part)
 			require.Equal(t, sample.want, contract.TypeOf(err), "%v", err)
 			if sample.want != "" {
 				assert.ErrorContains(t, err, sample.says)
@@ -137,19 +137,19 @@ func TestRemovedManifestIsNotBroughtBackByALateAdd(t *testing.T) {
 		Part{Work: partWork(), Remove: []Identity{poolID("a"), poolID("never")}, Generation: 7})
 	assert.Equal(t, []string{string(pool("b", 1, 0, "").Raw)}, raws(stored.Work))
 	for _, name := range []string{"a", "never"} {
-		_, _, err := Merge(stored, Part{Work: partWork(pool(name, 1, 0, "")), Generation: 7})
+		_, err := Merge(stored, Part{Work: partWork(pool(name, 1, 0, "")), Generation: 7})
 		assert.Equal(t, contract.ErrSuperseded, contract.TypeOf(err))
 		assert.ErrorContains(t, err, "was removed at generation 7")
 	}
 	again := mergeAll(t, stored, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 8})
 	assert.Len(t, raws(again.Work), 2)
-	_, _, err := Merge(again, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 7})
+	_, err := Merge(again, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 7})
 	assert.ErrorContains(t, err, "holds generation 8")
 	// A removal without a generation is of the one that it removes.
 	stored = mergeAll(t, storedWork(pool("a", 1, 5, ""), pool("b", 1, 0, "")), Part{Work: partWork(), Remove: []Identity{poolID("a"), poolID("b")}}.withKept())
-	_, _, err = Merge(stored, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 5})
+	_, err = Merge(stored, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 5})
 	assert.ErrorContains(t, err, "was removed at generation 5")
-	_, _, err = Merge(stored, Part{Work: partWork(pool("b", 1, 0, "")), Generation: 1})
+	_, err = Merge(stored, Part{Work: partWork(pool("b", 1, 0, "")), Generation: 1})
 	assert.NoError(t, err, "nothing is known of its generation")
 }
 
@@ -169,9 +169,9 @@ func TestTombstonesAreBounded(t *testing.T) {
 	require.Len(t, list, contract.MaxTombstones)
 	assert.Equal(t, poolID("p3").String(), list[0].Manifest, "the oldest are forgotten")
 	stored.Work.Annotations[contract.AnnotationRemoved] = "garbage"
-	_, _, err = Merge(stored, Part{Work: partWork(pool("a", 1, 0, ""))})
+	_, err = Merge(stored, Part{Work: partWork(pool("a", 1, 0, ""))})
 	assert.Equal(t, contract.ErrInvalidManifest, contract.TypeOf(err))
-	_, work, err := Merge(stored, Part{Work: partWork(pool("a", 1, 0, "")), Force: true})
+	_, work, err := merge(stored, Part{Work: partWork(pool("a", 1, 0, "")), Force: true})
 	require.NoError(t, err)
 	assert.NotContains(t, work.Annotations, contract.AnnotationRemoved)
 }
@@ -182,36 +182,36 @@ func TestReplaceRemovesWhatItsOwnerHas(t *testing.T) {
 	stored := func() *Stored {
 		return storedWork(configMap, pool("a", 1, 0, ""), pool("b", 1, 0, "np"), pool("c", 1, 0, "other"), owned)
 	}
-	_, work, err := Merge(stored(), Part{Work: partWork(pool("a", 1, 0, "")), Owner: "np", Strategy: contract.StrategyReplace})
+	_, work, err := merge(stored(), Part{Work: partWork(pool("a", 1, 0, "")), Owner: "np", Strategy: contract.StrategyReplace})
 	require.NoError(t, err)
 	assert.Equal(t, []string{string(configMap.Raw), string(pool("a", 1, 0, "np").Raw), string(pool("c", 1, 0, "other").Raw)}, raws(work))
 
-	_, _, err = Merge(stored(), Part{Work: partWork(pool("d", 1, 0, "")), Owner: "np", Strategy: contract.StrategyReplace})
+	_, err = Merge(stored(), Part{Work: partWork(pool("d", 1, 0, "")), Owner: "np", Strategy: contract.StrategyReplace})
 	assert.Equal(t, contract.ErrInvalidInput, contract.TypeOf(err))
 	assert.ErrorContains(t, err, "would remove all 3 manifests")
-	_, work, err = Merge(stored(), Part{Work: partWork(pool("d", 1, 0, "")), Owner: "np", Strategy: contract.StrategyReplace, Force: true})
+	_, work, err = merge(stored(), Part{Work: partWork(pool("d", 1, 0, "")), Owner: "np", Strategy: contract.StrategyReplace, Force: true})
 	require.NoError(t, err)
 	assert.Equal(t, []string{string(configMap.Raw), string(pool("c", 1, 0, "other").Raw), string(pool("d", 1, 0, "np").Raw)}, raws(work))
 
-	_, _, err = Merge(storedWork(pool("a", 1, 0, ""), pool("b", 1, 9, "")), Part{Work: partWork(pool("a", 1, 0, "")), Generation: 8, Strategy: contract.StrategyReplace})
+	_, err = Merge(storedWork(pool("a", 1, 0, ""), pool("b", 1, 9, "")), Part{Work: partWork(pool("a", 1, 0, "")), Generation: 8, Strategy: contract.StrategyReplace})
 	assert.Equal(t, contract.ErrSuperseded, contract.TypeOf(err), "an older set does not remove a newer manifest")
 }
 
 func TestMergeRespectsOwners(t *testing.T) {
 	labelled := storedWork(pool("a", 1, 0, ""))
 	labelled.Work.Labels = map[string]string{contract.LabelOwner: "ingress"}
-	_, _, err := Merge(labelled, Part{Work: partWork(pool("b", 1, 0, "")), Owner: "np"})
+	_, err := Merge(labelled, Part{Work: partWork(pool("b", 1, 0, "")), Owner: "np"})
 	assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
-	_, work, err := Merge(labelled, Part{Work: partWork(pool("b", 1, 0, ""))})
+	_, work, err := merge(labelled, Part{Work: partWork(pool("b", 1, 0, ""))})
 	require.NoError(t, err, "a part without an owner does not claim the work")
 	assert.Equal(t, "ingress", work.Labels[contract.LabelOwner])
 
 	foreign := storedWork(pool("a", 1, 0, "ingress"), pool("b", 1, 0, ""))
-	_, _, err = Merge(foreign, Part{Work: partWork(pool("a", 2, 0, "")), Owner: "np"})
+	_, err = Merge(foreign, Part{Work: partWork(pool("a", 2, 0, "")), Owner: "np"})
 	assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
-	_, _, err = Merge(foreign, Part{Work: partWork(), Remove: []Identity{poolID("a")}, Owner: "np"})
+	_, err = Merge(foreign, Part{Work: partWork(), Remove: []Identity{poolID("a")}, Owner: "np"})
 	assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
-	_, _, err = Merge(foreign, Part{Work: partWork(pool("a", 2, 0, "")), Owner: "np", Force: true})
+	_, err = Merge(foreign, Part{Work: partWork(pool("a", 2, 0, "")), Owner: "np", Force: true})
 	assert.NoError(t, err)
 }
 
@@ -268,7 +268,7 @@ func TestMergeRefusesWhatItCannotDo(t *testing.T) {
 		"untouched double": {storedWork(a, a), Part{Work: partWork(pool("b", 1, 0, ""))}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			write, work, err := Merge(sample.stored, sample.part)
+			write, work, err := merge(sample.stored, sample.part)
 			assert.Equal(t, sample.want, contract.TypeOf(err), "%v", err)
 			if sample.want != "" {
 				assert.ErrorContains(t, err, sample.says)
@@ -294,4 +294,10 @@ func TestSetTextKeepsEveryOtherByte(t *testing.T) {
 	gone, err := setText(added, path, "")
 	require.NoError(t, err)
 	assert.Equal(t, `{"metadata":{}}`, string(gone))
+}
+
+// merge is Merge in parts.
+func merge(stored *Stored, part Part) (Write, *workv1.ManifestWork, error) {
+	merged, err := Merge(stored, part)
+	return merged.Write, merged.Work, err
 }

@@ -39,9 +39,10 @@ type Nodepool struct {
 	Replicas    *int64       `json:"replicas,omitempty"`
 	AutoScaling *AutoScaling `json:"autoScaling,omitempty"`
 	// Zones are sorted: their order in a config means nothing.
-	Zones  []string          `json:"zones,omitempty"`
-	Labels map[string]string `json:"labels,omitempty"`
-	Taints []Taint           `json:"taints,omitempty"`
+	Zones []string `json:"zones,omitempty"`
+	// Labels and Taints of the nodes. Absent, a stored NodePool keeps its own; empty, it loses them.
+	Labels map[string]string `json:"labels,omitzero"`
+	Taints []Taint           `json:"taints,omitzero"`
 }
 
 // AutoScaling bounds the size of a pool.
@@ -85,7 +86,7 @@ func (r *nodepoolReader) read(data []byte) *NodepoolConfig {
 		r.bad("", "%d documents: give one config per file", documents)
 		return nil
 	}
-	raw, err := toJSON(data)
+	raw, err := configJSON(data)
 	if err != nil {
 		if r.root != nil {
 			doubledNodes(r.root, "", r.doubled)
@@ -101,7 +102,7 @@ func (r *nodepoolReader) read(data []byte) *NodepoolConfig {
 	value, err := decodeExact(raw)
 	if err != nil {
 		if len(r.problems) == 0 {
-			r.bad("", "%s", plainYAMLError(err))
+			r.bad("", "%s", readerError(err))
 		}
 		return nil
 	}

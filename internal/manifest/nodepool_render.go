@@ -40,15 +40,19 @@ type NodepoolData struct {
 	AutoScaling *AutoScaling
 	// Cluster, Region and Version are the config's metadata.
 	Cluster, Region, Version string
-	// Namespace of the stored NodePool of this name, else [DefaultNodepoolNamespace].
+	// Namespace of the stored NodePool of this name, else the one namespace of the work's other NodePools, else
+	// [DefaultNodepoolNamespace].
 	Namespace string
 	// Stored is the stored NodePool of this name, with its numbers as json.Number; nil when there is none.
 	Stored map[string]any
 
-	// ClusterName, UpgradeType, Arch and Platform are the stored NodePool's immutable fields, else .Cluster, Replace and
-	// "".
+	// AutoRepair is the stored one, else true.
+	AutoRepair bool
+	// ClusterName, UpgradeType, Arch and Platform are the stored NodePool's immutable fields, else the
+	// one cluster of the work's other NodePools or .Cluster, Replace and "".
 	ClusterName, UpgradeType, Arch, Platform string
-	// ReleaseImage is the stored one while its tag is of Version, else the public one of Version.
+	// ReleaseImage is the stored one while its tag is of Version, or when it has a digest only, which tells no version;
+	// else the public one of Version.
 	ReleaseImage string
 	// Subnet is the stored one. Without it, it is a filter for Zone, except for a stored pool in one zone: that would
 	// move its nodes.
@@ -71,13 +75,11 @@ func jsonText(value any) string {
 
 // Render gives the objects of all pools, in the config's order, a pool's zones by name. stored are the manifests of the
 // work that the objects are for, if there is one. The same config, template and stored manifests give the same bytes,
-// in whatever order a config names zones and labels. The error is typed InvalidManifest and names template, line and
+// in whatever order a config names zones and labels. What a stored NodePool has and the template does not say stays, see
+// [storedNodepools.keep]. The error is typed InvalidManifest and names template, line and
 // pool, see [Problems]; it stops at the first pool that the template cannot render.
 func (c *NodepoolConfig) Render(t *NodepoolTemplate, stored []workv1.Manifest) ([]workv1.Manifest, error) {
-	pools, err := storedNodepools(c.file, stored)
-	if err != nil {
-		return nil, err
-	}
+	pools := findNodepools(stored)
 	tree, err := t.tree.Clone()
 	if err != nil {
 		return nil, fmt.Errorf("copy template %s: %w", t.file, err)
@@ -86,47 +88,24 @@ func (c *NodepoolConfig) Render(t *NodepoolTemplate, stored []workv1.Manifest) (
 	r := &renderer{file: t.file, meter: m, tree: tree.Funcs(m.functions()), owners: map[Identity]string{}}
 	for _, pool := range c.Nodepools {
 		for _, object := range pool.objects() {
-			data, problems := c.data(pool, object, pools[object.name])
+			data, problems := c.data(pool, object, pools)
+			before := len(r.manifests)
 			if len(problems) == 0 {
 				problems = r.render(data)
 			}
 			if len(problems) > 0 {
 				return nil, contract.Errorf(contract.ErrInvalidManifest, "%w", problems)
 			}
+			if err := pools.keep(pool, object.name, r.manifests[before:]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return r.manifests, nil
 }
 
-// storedNodepool is a NodePool of the stored work.
-type storedNodepool struct {
-	namespace string
-	object    map[string]any
-}
-
-// storedNodepools finds the NodePools by name.
-func storedNodepools(file string, stored []workv1.Manifest) (map[string][]storedNodepool, error) {
-	pools := map[string][]storedNodepool{}
-	for index, manifest := range stored {
-		h, err := readHead(manifest)
-		if err != nil {
-			return nil, contract.Errorf(contract.ErrInvalidManifest, "%s: stored manifest %d: %w", file, index, err)
-		}
-		if h.group() != nodepoolGroup || h.Kind != nodepoolKind {
-			continue
-		}
-		value, err := decodeExact(manifest.Raw)
-		object, ok := value.(map[string]any)
-		if err != nil || !ok {
-			return nil, contract.Errorf(contract.ErrInvalidManifest, "%s: stored manifest %d: not a Kubernetes object", file, index)
-		}
-		name := h.Metadata.Name
-		pools[name] = append(pools[name], storedNodepool{namespace: h.Metadata.Namespace, object: object})
-	}
-	return pools, nil
-}
-
-func (c *NodepoolConfig) data(pool Nodepool, object nodepoolObject, stored []storedNodepool) (NodepoolData, Problems) {
+func (c *NodepoolConfig) data(pool Nodepool, object nodepoolObject, pools storedNodepools) (NodepoolData, Problems) {
+	stored := pools.byName[object.name]
 	data := NodepoolData{
 		Name: object.name, Pool: pool, Zone: object.zone, Replicas: object.share.replicas, AutoScaling: object.share.autoScaling,
 		Cluster: c.Metadata.Cluster, Region: c.Metadata.Region, Version: c.Metadata.Version, Namespace: DefaultNodepoolNamespace,
@@ -146,20 +125,30 @@ func (c *NodepoolConfig) data(pool Nodepool, object nodepoolObject, stored []sto
 			data.Namespace = stored[0].namespace
 		}
 	}
-	data.derive()
+	if data.Stored == nil && pools.namespace != "" {
+		data.Namespace = pools.namespace
+	}
+	data.derive(pools.cluster)
 	return data, nil
 }
 
 // derive sets what follows from the stored object.
-func (d *NodepoolData) derive() {
+func (d *NodepoolData) derive(cluster string) {
 	text := func(fallback string, path ...string) string {
 		if text, ok := dig(d.Stored, path...).(string); ok && text != "" {
 			return text
 		}
 		return fallback
 	}
-	d.ClusterName = text(d.Cluster, "spec", "clusterName")
+	if cluster == "" {
+		cluster = d.Cluster
+	}
+	d.ClusterName = text(cluster, "spec", "clusterName")
 	d.UpgradeType = text("Replace", "spec", "management", "upgradeType")
+	d.AutoRepair = true
+	if repair, ok := dig(d.Stored, "spec", "management", "autoRepair").(bool); ok {
+		d.AutoRepair = repair
+	}
 	d.Arch = text("", "spec", "arch")
 	d.Platform = text("", "spec", "platform", "type")
 	d.ReleaseImage = text("", "spec", "release", "image")
@@ -183,10 +172,14 @@ func dig(object map[string]any, path ...string) any {
 }
 
 // ofVersion reports whether an image's tag is a version or a closer one: 4.17.9-multi is of 4.17 and of 4.17.9. What an
-// image without a tag holds cannot be told.
+// image with a digest alone holds cannot be told, so that it passes: putting another one in its place could take nodes
+// back to an older version.
 func ofVersion(image, version string) bool {
-	image, _, _ = strings.Cut(image, "@")
+	image, _, pinned := strings.Cut(image, "@")
 	_, tag, found := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	if pinned && !found {
+		return true
+	}
 	rest, begins := strings.CutPrefix(tag, version)
 	return found && begins && (rest == "" || rest[0] == '.' || rest[0] == '-')
 }
@@ -222,13 +215,13 @@ func (r *renderer) render(data NodepoolData) Problems {
 			}
 			return problems
 		case err != nil:
-			return append(problems, r.yamlProblems(errors.New(plainYAMLError(err)), bad)...)
+			return append(problems, r.yamlProblems(readerError(err), bad)...)
 		case emptyDocument(&document):
 			continue
 		}
 		objects++
 		problems = append(problems, r.add(&document, data.Pool.Name, bad)...)
-		if r.size > MaxRenderedBytes {
+		if r.size > contract.MaxRenderedBytes {
 			return append(problems, bad(0, errWritten.Error()))
 		}
 	}
@@ -257,7 +250,7 @@ func (r *renderer) yamlProblems(err error, bad func(int, string) Problem) Proble
 // add takes one rendered object.
 func (r *renderer) add(document *goyaml.Node, pool string, bad func(int, string) Problem) Problems {
 	line := r.meter.lineOf(document.Content[0].Line)
-	raw, err := yamlToJSON(document)
+	raw, err := renderedJSON(document)
 	if err != nil {
 		return r.yamlProblems(err, bad)
 	}

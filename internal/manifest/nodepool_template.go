@@ -16,10 +16,6 @@ import (
 )
 
 const (
-	// MaxTemplateBytes bounds the text of a template.
-	MaxTemplateBytes = 64 * 1024
-	// MaxRenderedBytes bounds what all objects of a config are together, as rendered and as JSON.
-	MaxRenderedBytes = 1024 * 1024
 	// maxRenderSteps bounds the nodes of a template that are run for all objects together, with or without output.
 	maxRenderSteps = 500_000
 	// maxRenderValues bounds the bytes that the functions of a template give back, which variables can double.
@@ -58,8 +54,8 @@ func DefaultNodepoolTemplate() *NodepoolTemplate {
 // A key that a map lacks is an error. name is where the text came from, for messages. The error is typed InvalidManifest
 // or TooLarge.
 func ParseNodepoolTemplate(name string, text []byte) (*NodepoolTemplate, error) {
-	if len(text) > MaxTemplateBytes {
-		return nil, contract.Errorf(contract.ErrTooLarge, "%s: %d bytes, the limit is %d", name, len(text), MaxTemplateBytes)
+	if len(text) > contract.MaxTemplateBytes {
+		return nil, contract.Errorf(contract.ErrTooLarge, "%s: %d bytes, the limit is %d", name, len(text), contract.MaxTemplateBytes)
 	}
 	source := string(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
 	tree, err := template.New(templateName).Option("missingkey=error").Funcs((&meter{}).functions()).Parse(source)
@@ -68,8 +64,8 @@ func ParseNodepoolTemplate(name string, text []byte) (*NodepoolTemplate, error) 
 		return nil, contract.Errorf(contract.ErrInvalidManifest, "%w", Problems{{File: name, Line: line, Text: text}})
 	}
 	for _, part := range tree.Templates() {
-		if part.Tree != nil && part.Tree.Root != nil {
-			countSteps(part.Tree.Root, source)
+		if part.Tree != nil && part.Root != nil {
+			countSteps(part.Root, source)
 		}
 	}
 	return &NodepoolTemplate{file: name, tree: tree}, nil
@@ -146,7 +142,7 @@ type meter struct {
 
 var (
 	errSteps   = fmt.Errorf("stopped after %d steps: the template does not end, or loops too often", maxRenderSteps)
-	errWritten = fmt.Errorf("stopped: the objects are more than %d bytes together", MaxRenderedBytes)
+	errWritten = fmt.Errorf("stopped: the objects are more than %d bytes together", contract.MaxRenderedBytes)
 	errValues  = fmt.Errorf("stopped: its functions made more than %d bytes", maxRenderValues)
 )
 
@@ -165,7 +161,7 @@ func (m *meter) step(line, cost int) (string, error) {
 }
 
 func (m *meter) Write(text []byte) (int, error) {
-	if m.written += len(text); m.written > MaxRenderedBytes {
+	if m.written += len(text); m.written > contract.MaxRenderedBytes {
 		return 0, errWritten
 	}
 	for index, char := range text {

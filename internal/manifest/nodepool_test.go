@@ -47,10 +47,10 @@ func problemsOf(t testing.TB, err error) []string {
 func TestParseNodepools(t *testing.T) {
 	config := pools(t, poolConfig(
 		"name: workers, instanceType: m5.large, replicas: 0, zones: [b, a], labels: {x.test/gpu: \"true\"}, taints: [{key: k, value: v, effect: NoSchedule}, {key: k, effect: NoExecute}]",
-		"name: gpu, instanceType: p3.2xlarge, autoScaling: {min: 0, max: 1}, zones: null, labels: {}"))
+		"name: gpu, instanceType: p3.2xlarge, autoScaling: {min: 0, max: 1}, zones: null, labels: {}, taints: []"))
 	want := `{"nodepools":[` +
 		`{"name":"workers","instanceType":"m5.large","replicas":0,"zones":["a","b"],"labels":{"x.test/gpu":"true"},"taints":[{"key":"k","value":"v","effect":"NoSchedule"},{"key":"k","effect":"NoExecute"}]},` +
-		`{"name":"gpu","instanceType":"p3.2xlarge","autoScaling":{"min":0,"max":1}}],` +
+		`{"name":"gpu","instanceType":"p3.2xlarge","autoScaling":{"min":0,"max":1},"labels":{},"taints":[]}],` +
 		`"metadata":{"cluster":"a1","region":"eu-x-1","version":"4.17"}}`
 	assert.Equal(t, want, string(config.JSON()))
 
@@ -97,7 +97,6 @@ func TestParseNodepoolsRefuses(t *testing.T) {
 		"nothing":       {"# nothing\n---\n", []string{"pools.yaml: empty: give nodepools and metadata"}},
 		"two documents": {poolConfig(sizedPool("w")) + "---\n" + poolConfig(sizedPool("w")), []string{"pools.yaml:1: 2 documents: give one config per file"}},
 		"a list":        {"- name: w\n", []string{"pools.yaml:1: a list: want a mapping with the keys metadata, nodepools"}},
-		"not YAML":      {"nodepools: [\n", []string{"pools.yaml:1: did not find expected node content"}},
 		"no keys":       {"{}", []string{"pools.yaml:1: metadata: metadata is missing: give its cluster and version", "pools.yaml:1: nodepools: no nodepools: give at least one"}},
 		"no pools":      {poolMetadata + "nodepools: []\n", []string{"pools.yaml:2: nodepools: no nodepools: give at least one"}},
 		"pools mapping": {poolMetadata + "nodepools: {}\n", []string{"pools.yaml:2: nodepools: nodepools: a mapping: want a list"}},
@@ -157,11 +156,23 @@ func TestParseNodepoolsRefuses(t *testing.T) {
 	}
 }
 
+func TestParseNodepoolsSaysWhatTheReaderSays(t *testing.T) {
+	for data, want := range map[string]string{
+		"nodepools: [\n": "pools.yaml:1: did not find expected node content",
+		"a: *b\n":        "unknown anchor 'b' referenced",
+		"a: &b [*b]\n":   `pools.yaml:1: anchor "b"`,
+	} {
+		_, err := ParseNodepools("pools.yaml", []byte(data))
+		require.Len(t, problemsOf(t, err), 1)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
 func TestParseNodepoolsCountsWhatNobodyReads(t *testing.T) {
 	_, err := ParseNodepools("p", []byte(poolConfig(strings.Split(strings.Repeat("replicas: 1\n", 200), "\n")...)))
 	lines := problemsOf(t, err)
-	require.Len(t, lines, maxProblems+1)
-	assert.Equal(t, "p: and 303 more problems", lines[maxProblems])
+	require.Len(t, lines, maxConfigProblems+1)
+	assert.Equal(t, "p: and 303 more problems", lines[maxConfigProblems])
 
 	_, err = ParseNodepools("p", make([]byte, contract.MaxWorkBytes+1))
 	assert.Equal(t, contract.ErrTooLarge, contract.TypeOf(err))

@@ -22,6 +22,9 @@ func PartOf(params contract.CommitParams) (Part, error) {
 		part.Work = work
 	}
 	part.Work.Name, part.Work.Namespace = params.Name, params.Consumer
+	if params.Claim && params.Owner != "" {
+		part.Work.Labels = put(part.Work.Labels, map[string]string{contract.LabelOwner: params.Owner})
+	}
 	for _, raw := range params.Manifests {
 		// The bytes are measured and stored in the form that Maestro's own encoder has.
 		raw, err := toJSON(raw)

@@ -33,8 +33,9 @@ type CommitParams struct {
 	Nodepools        json.RawMessage   `json:"nodepools,omitempty"`
 	NodepoolTemplate string            `json:"nodepoolTemplate,omitempty"`
 	Strategy         Strategy          `json:"strategy,omitempty"`
-	// Owner is the adapter that a merge writes for; "" when it is not known.
+	// Owner is the adapter that a merge writes for; "" when it is not known. With Claim a work that it makes is its own.
 	Owner  string   `json:"owner,omitempty"`
+	Claim  bool     `json:"claim,omitempty"`
 	Remove []string `json:"remove,omitempty"`
 	// Wait is the condition of a merge, checked against the merged work before it is written.
 	Wait string `json:"wait,omitempty"`
@@ -49,6 +50,7 @@ func (r Request) Commit(name string, generation int64) CommitParams {
 	if r.Part() != "" {
 		params.Manifests, params.Nodepools, params.NodepoolTemplate = r.Manifests, r.Nodepools, r.NodepoolTemplate
 		params.Strategy, params.Owner, params.Remove, params.Wait = r.EffectiveStrategy(), r.Owner(), r.Remove, r.Wait
+		params.Claim = r.named() && r.Granularity != GranularityCluster
 	}
 	return params
 }
@@ -72,7 +74,8 @@ type CommitResult struct {
 	// Version of the stored work; 0 when absent.
 	Version int64 `json:"version,omitempty"`
 	// Attempt that succeeded, from 1.
-	Attempt int `json:"attempt"`
+	Attempt  int      `json:"attempt"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // ObserveParams asks for the answer to one wait.

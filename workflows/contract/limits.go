@@ -13,6 +13,8 @@ const (
 	MaxTombstones = 64
 	// MaxTemplateBytes bounds a nodepool template.
 	MaxTemplateBytes = 64 * 1024
+	// MaxRenderedBytes bounds what the objects of a nodepool config are together.
+	MaxRenderedBytes = 1024 * 1024
 	// DefaultTimeout of a whole operation.
 	DefaultTimeout = 5 * time.Minute
 	// DefaultPatience with a Maestro that does not answer while writing.

@@ -18,6 +18,7 @@ func TestLimitsPageAgreesWithTheCode(t *testing.T) {
 		"MaxWorkBytes":      contract.MaxWorkBytes,
 		"MaxTombstones":     contract.MaxTombstones,
 		"MaxTemplateBytes":  contract.MaxTemplateBytes,
+		"MaxRenderedBytes":  contract.MaxRenderedBytes,
 		"MaxInFlight":       contract.MaxInFlight,
 		"CallTimeout":       contract.CallTimeout,
 		"DefaultTimeout":    contract.DefaultTimeout,

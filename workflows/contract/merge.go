@@ -53,6 +53,9 @@ type poolsHead struct {
 	} `json:"metadata"`
 }
 
+// named: the work's name follows from nodepools and granularity.
+func (r Request) named() bool { return r.Name == "" && len(r.Work) == 0 && len(r.Nodepools) > 0 }
+
 // sharedName is the name of the work that nodepools go to when a request has no name: by granularity, which is
 // [GranularityResource] unless given.
 func (r Request) sharedName() (string, error) {

@@ -165,7 +165,7 @@ func (r Request) WorkName() string {
 	if r.Name != "" {
 		return r.Name
 	}
-	if len(r.Work) == 0 && len(r.Nodepools) > 0 {
+	if r.named() {
 		name, _ := r.sharedName()
 		return name
 	}

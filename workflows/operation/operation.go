@@ -128,6 +128,7 @@ func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (co
 		}
 	}
 	op.result.Version, op.result.Attempts = committed.Version, committed.Attempt
+	op.result.Warnings = append(op.result.Warnings, committed.Warnings...)
 	op.settle(committed)
 	return committed, nil
 }

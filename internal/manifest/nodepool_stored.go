@@ -1,0 +1,127 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// labelNodepool is the label of a NodePool that names its pool in the config; the built-in template sets it.
+const labelNodepool = "hyperfleet.io/nodepool-name"
+
+// storedNodepools are the NodePools of a stored work.
+type storedNodepools struct {
+	byName map[string][]storedNodepool
+	// namespace and cluster that all of them have; "" when they do not agree, or when there are none. A new pool
+	// belongs to the same hosted cluster, whose namespace it must have.
+	namespace, cluster string
+}
+
+type storedNodepool struct {
+	namespace string
+	object    map[string]any
+	raw       json.RawMessage
+}
+
+func findNodepools(stored []workv1.Manifest) storedNodepools {
+	pools := storedNodepools{byName: map[string][]storedNodepool{}}
+	namespaces, clusters := map[string]bool{}, map[string]bool{}
+	for _, manifest := range stored {
+		id, err := Identify(manifest)
+		if err != nil || id.Group != nodepoolGroup || id.Kind != nodepoolKind {
+			continue // another writer's
+		}
+		value, err := decodeExact(manifest.Raw)
+		object, ok := value.(map[string]any)
+		if err != nil || !ok {
+			continue
+		}
+		pools.byName[id.Name] = append(pools.byName[id.Name], storedNodepool{namespace: id.Namespace, object: object, raw: manifest.Raw})
+		cluster, _ := dig(object, "spec", "clusterName").(string)
+		namespaces[id.Namespace], clusters[cluster] = true, true
+	}
+	pools.namespace, pools.cluster = only(namespaces), only(clusters)
+	return pools
+}
+
+func only(texts map[string]bool) string {
+	if len(texts) == 1 {
+		for text := range texts {
+			return text
+		}
+	}
+	return ""
+}
+
+// keep puts each rendered NodePool over the stored one: what the template says changes, the other fields stay, because a
+// config describes a few fields of an object that has many. A config's replicas and autoScaling take each other's place,
+// and labels and taints that it gives, be they empty, are all that the nodes have. Owner and generation are the merge's.
+func (s storedNodepools) keep(pool Nodepool, name string, rendered []workv1.Manifest) error {
+	for index, manifest := range rendered {
+		id, err := Identify(manifest)
+		if err != nil || id.Group != nodepoolGroup || id.Kind != nodepoolKind || id.Name != name {
+			continue
+		}
+		for _, stored := range s.byName[name] {
+			if stored.namespace != id.Namespace {
+				continue
+			}
+			raw, err := overlaid(pool, stored.raw, manifest.Raw)
+			if err != nil {
+				return contract.Errorf(contract.ErrInvalidManifest, "%s over the stored one: %w", id, err)
+			}
+			rendered[index].Raw = raw
+		}
+	}
+	return nil
+}
+
+func overlaid(pool Nodepool, stored, rendered json.RawMessage) (json.RawMessage, error) {
+	for _, path := range [][3]string{{"metadata", "labels", contract.LabelOwner}, {"metadata", "annotations", contract.AnnotationGeneration}} {
+		var err error
+		if stored, err = setText(stored, path, ""); err != nil {
+			return nil, err
+		}
+	}
+	root, err := readObject(stored)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := readOptional(root.get("spec"))
+	if err != nil {
+		return nil, err
+	}
+	if pool.AutoScaling != nil {
+		spec = spec.without("replicas")
+	} else {
+		spec = spec.without("autoScaling")
+	}
+	if len(pool.Labels) > 0 && spec.get("nodeLabels") != nil {
+		spec = spec.with("nodeLabels", json.RawMessage("{}"))
+	} else if pool.Labels != nil {
+		spec = spec.without("nodeLabels")
+	}
+	if pool.Taints != nil && len(pool.Taints) == 0 {
+		spec = spec.without("taints")
+	}
+	return overlay(root.with("spec", spec.raw()).raw(), rendered), nil
+}
+
+// overlay sets every field of over in under, objects field by field and everything else as a whole.
+func overlay(under, over json.RawMessage) json.RawMessage {
+	have, errHave := readObject(under)
+	want, errWant := readObject(over)
+	if errHave != nil || errWant != nil {
+		return over
+	}
+	for _, m := range want {
+		if value := have.get(m.key); value != nil && bytes.HasPrefix(m.value, []byte("{")) {
+			m.value = overlay(value, m.value)
+		}
+		have = have.with(m.key, m.value)
+	}
+	return have.raw()
+}
