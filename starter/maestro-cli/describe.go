@@ -46,7 +46,7 @@ func describe(source string, stored *manifest.Stored) (workDocument, error) {
 		Version: stored.Version, ObservedVersion: stored.Status.ObservedVersion, Generation: stored.Generation(),
 		CreatedAt: stored.CreatedAt.UTC(), UpdatedAt: stored.UpdatedAt.UTC(),
 		Deleting: stored.DeletedAt != nil, DeletedAt: stored.DeletedAt, Status: seen.Overall,
-		Labels: work.Labels, Annotations: maskAnnotations(work.Annotations), Manifests: []json.RawMessage{},
+		Labels: work.Labels, Annotations: manifest.MaskAnnotations(work.Annotations), Manifests: []json.RawMessage{},
 		DeleteOption: spec.DeleteOption, ManifestConfigs: spec.ManifestConfigs, Executor: spec.Executor,
 		Conditions: stored.Status.Conditions, Resources: seen.Resources,
 	}
@@ -57,7 +57,7 @@ func describe(source string, stored *manifest.Stored) (workDocument, error) {
 		document.Resources = []contract.ResourceStatus{}
 	}
 	for index, raw := range spec.Workload.Manifests {
-		masked, err := maskManifest(raw.Raw)
+		masked, err := manifest.Mask(raw.Raw)
 		if err != nil {
 			return document, fmt.Errorf("manifest %d of the stored work: %w", index, err)
 		}
