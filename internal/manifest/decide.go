@@ -59,11 +59,23 @@ func Desired(work *workv1.ManifestWork, consumer string, generation int64) *work
 	return desired
 }
 
+// Settled is the desired work as it would be written over the stored one, which may be nil: a desired work without a
+// generation keeps the stored one, so that a late request of an older generation is still refused after a write by hand.
+func Settled(stored *Stored, desired *workv1.ManifestWork) *workv1.ManifestWork {
+	if stored == nil {
+		return desired
+	}
+	want, _ := contract.ParseGeneration(desired.Annotations[contract.AnnotationGeneration])
+	if have := stored.Generation(); want == 0 && have > 0 {
+		return Desired(desired, desired.Namespace, have)
+	}
+	return desired
+}
+
 // Decide compares the stored work (nil when there is none) with the desired one and says what to publish, and the work
 // to publish. Refusals are typed: UnderDeletion, OwnershipConflict, Superseded, GenerationConflict.
 //
-// A desired work without a generation keeps the stored one, so that a late request of an older generation is still
-// refused after a write by hand.
+// The work to publish is the [Settled] one.
 func Decide(stored *Stored, desired *workv1.ManifestWork, force bool) (Write, *workv1.ManifestWork, error) {
 	if stored == nil {
 		return WriteCreate, desired, nil
@@ -76,9 +88,7 @@ func Decide(stored *Stored, desired *workv1.ManifestWork, force bool) (Write, *w
 	}
 	have := stored.Generation()
 	want, _ := contract.ParseGeneration(desired.Annotations[contract.AnnotationGeneration])
-	if want == 0 && have > 0 {
-		desired = Desired(desired, desired.Namespace, have)
-	}
+	desired = Settled(stored, desired)
 	if want > 0 && want < have {
 		return WriteNothing, nil, contract.Errorf(contract.ErrSuperseded,
 			"work %s on %s already holds generation %d, this request is generation %d", desired.Name, stored.Consumer, have, want)

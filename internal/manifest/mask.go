@@ -60,21 +60,22 @@ var secretHead = map[string]bool{
 	"fieldPath": true, "key": true, "optional": true, "controller": true, "blockOwnerDeletion": true,
 }
 
-// sharpened by what the value says about itself.
-func (s shade) sharpened(value any) shade {
-	object, isObject := value.(map[string]any)
-	if s != open || !isObject {
+// sharpened by what the values say about themselves; of two, the one that hides more decides.
+func (s shade) sharpened(values ...any) shade {
+	if s != open {
 		return s
 	}
-	kind, _ := object["kind"].(string)
-	switch {
-	case strings.EqualFold(kind, "Secret"):
-		return secret
-	case strings.EqualFold(kind, "SecretList"):
-		return secretList
-	default:
-		return open
+	for _, value := range values {
+		object, _ := value.(map[string]any)
+		kind, _ := object["kind"].(string)
+		switch {
+		case strings.EqualFold(kind, "Secret"):
+			return secret
+		case strings.EqualFold(kind, "SecretList"):
+			s = secretList
+		}
 	}
+	return s
 }
 
 // under gives the shade of the value under a key.
