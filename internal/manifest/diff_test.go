@@ -373,8 +373,16 @@ func FuzzDiff(f *testing.F) {
 		if none, err := Diff(a, a); err == nil {
 			require.Empty(t, none)
 		}
+		// Of doubled keys, which no reader lets through, an identity is read in another way.
+		for _, work := range []*workv1.ManifestWork{a, b} {
+			for index, manifest := range work.Spec.Workload.Manifests {
+				if value, err := decodeExact(manifest.Raw); err == nil {
+					work.Spec.Workload.Manifests[index].Raw = encodeMasked(value, open)
+				}
+			}
+		}
 		changes, err := Diff(a, b)
-		if err != nil || doubledKeys(stored) != nil || doubledKeys(desired) != nil {
+		if err != nil {
 			return
 		}
 		require.Equal(t, Same(a, b), len(changes) == 0)

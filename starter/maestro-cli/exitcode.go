@@ -14,6 +14,7 @@ import (
 const (
 	exitDone        = 0
 	exitFailed      = 1
+	exitDiffers     = 1
 	exitUsage       = 2
 	exitTimedOut    = 3
 	exitSuperseded  = 4
@@ -31,6 +32,8 @@ const (
 	reasonInterrupted contract.ErrorType = "Interrupted"
 	// reasonOutput: the document or the results file could not be written.
 	reasonOutput contract.ErrorType = "OutputFailed"
+	// reasonDiffers: diff found something, which is an answer and no error.
+	reasonDiffers contract.ErrorType = "Differs"
 )
 
 // exits says for each reason how the program ends; acts what to do about the reasons that the contract does not know.
@@ -61,12 +64,14 @@ var (
 		reasonNotFound:                   exitFailed,
 		reasonInterrupted:                exitInterrupted,
 		reasonOutput:                     exitFailed,
+		reasonDiffers:                    exitDiffers,
 	}
 	acts = map[contract.ErrorType]string{
 		reasonTemporalUnavailable: "start Temporal, or give its address with --temporal-address or TEMPORAL_ADDRESS",
 		reasonNotFound:            "correct --name, --consumer or --source-id",
 		reasonInterrupted:         "run the same command again to go on",
 		reasonOutput:              "correct the path or the disk and run the same command again",
+		reasonDiffers:             "apply the file to make the stored work equal",
 	}
 )
 
@@ -79,6 +84,8 @@ type failure struct {
 	err   error
 	// said: everything about it is on standard error already.
 	said bool
+	// unanswered: the command answers with its exit code, of which this must not look like one.
+	unanswered bool
 }
 
 func (f *failure) Error() string { return fmt.Sprintf("%s: %s: %v", f.where, f.reason, f.err) }
@@ -89,6 +96,22 @@ func failed(where string, err error) *failure {
 	return &failure{reason: contract.TypeOf(err), where: where, err: err}
 }
 
+// interrupted makes the failure of a command that a signal ended.
+func interrupted(where string) *failure {
+	return &failure{reason: reasonInterrupted, where: where, err: errors.New("interrupted")}
+}
+
+// difference is how a command ends that found one. The document says which; no line is added.
+func difference(where string) *failure {
+	return &failure{reason: reasonDiffers, where: where, err: errors.New("the stored work differs"), said: true}
+}
+
+// unanswered marks the failure of a command whose exit code 1 is an answer: see exitDiffers.
+func unanswered(failure *failure) *failure {
+	failure.unanswered = true
+	return failure
+}
+
 func exitCode(err error) int {
 	var failure *failure
 	switch {
@@ -97,10 +120,14 @@ func exitCode(err error) int {
 	case !errors.As(err, &failure):
 		return exitUsage
 	}
-	if code, known := exits[failure.reason]; known {
-		return code
+	code, known := exits[failure.reason]
+	if !known {
+		code = exitFailed // a reason of a newer worker
 	}
-	return exitFailed // a reason of a newer worker
+	if failure.unanswered && code != exitUnreachable && code != exitInterrupted {
+		return exitUsage
+	}
+	return code
 }
 
 // errorLine is one line that says what, where and what to do; "" when there is nothing left to say.

@@ -14,7 +14,7 @@ import (
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
-// readLimit of get, unless --timeout is given.
+// readLimit of get and diff, unless --timeout is given.
 const readLimit = 30 * time.Second
 
 func (a *app) getCommand() *cobra.Command {
@@ -42,7 +42,7 @@ The values of Secrets are masked.`,
 		case errors.Is(err, maestro.ErrNotFound):
 			return &failure{reason: reasonNotFound, where: where, err: fmt.Errorf("source %s has no such work in Maestro %s", settings.SourceID, settings.HTTPEndpoint)}
 		case command.Context().Err() != nil:
-			return &failure{reason: reasonInterrupted, where: where, err: errors.New("interrupted")}
+			return interrupted(where)
 		case err != nil:
 			return failed(where, err)
 		}
