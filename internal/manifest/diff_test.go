@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// lines writes changes one per line: op, manifest, path, old, new.
-func lines(changes []Change) []string {
+// changeLines writes changes one per line: op, manifest, path, old, new.
+func changeLines(changes []Change) []string {
 	out := []string{}
 	for _, c := range changes {
 		out = append(out, strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s -> %s", c.Op, c.Manifest, c.Path, c.Old, c.New)), " "))
@@ -28,7 +28,7 @@ func diffed(t testing.TB, stored, desired *workv1.ManifestWork) []string {
 	changes, err := Diff(stored, desired)
 	require.NoError(t, err)
 	assert.Equal(t, stored != nil && Same(stored, desired), len(changes) == 0, "as Same says")
-	return lines(changes)
+	return changeLines(changes)
 }
 
 // thing is a manifest with fields beside its head.
@@ -319,7 +319,7 @@ func TestDiffFindsSomethingExactlyWhenSameDoes(t *testing.T) {
 		}
 		changes, err := Diff(a, b)
 		require.NoError(t, err)
-		assert.Equal(t, Same(a, b), len(changes) == 0, "%s", lines(changes))
+		assert.Equal(t, Same(a, b), len(changes) == 0, "%s", changeLines(changes))
 
 		again, err := Diff(shuffledWork(t, a), shuffledWork(t, b))
 		require.NoError(t, err)

@@ -117,7 +117,7 @@ func (a *app) diff(command *cobra.Command, flags diffFlags) (where string, diffe
 	return where, document.Differs, nil
 }
 
-// desired reads and checks the work as apply does. Nothing of it goes to Temporal, so that Secrets are welcome.
+// desired reads and checks the work as apply does, but for Secrets, which are welcome.
 func (a *app) desired(ctx context.Context, settings config.CLI, flags diffFlags) (*workv1.ManifestWork, error) {
 	name, data, err := a.readManifest(ctx, flags.file)
 	if err != nil {
@@ -141,12 +141,16 @@ func (a *app) desired(ctx context.Context, settings config.CLI, flags diffFlags)
 	if flags.work.name != "" && flags.work.name != input.Work.Name {
 		return nil, contract.Errorf(contract.ErrInvalidInput, "--name %s: %s holds the work %s, which is the one that apply would write", flags.work.name, name, input.Work.Name)
 	}
-	request := contract.Request{Source: settings.SourceID, Consumer: flags.work.consumer, Action: contract.ActionApply, Generation: flags.generation}
+	// Nothing goes to Temporal: the rules of a request that carries no work.
+	request := contract.Request{Source: settings.SourceID, Consumer: flags.work.consumer, Action: contract.ActionDelete, Name: input.Work.Name, Generation: flags.generation}
+	if err := request.Check(); err != nil {
+		return nil, contract.Errorf(contract.ErrInvalidInput, "%w", err)
+	}
 	if request.Work, err = manifest.Encode(input.Work); err != nil {
 		return nil, err
 	}
 	generation, err := request.EffectiveGeneration()
-	if err := errors.Join(request.Check(), err); err != nil {
+	if err != nil {
 		return nil, contract.Errorf(contract.ErrInvalidInput, "%w", err)
 	}
 	return manifest.Desired(input.Work, flags.work.consumer, generation), nil
