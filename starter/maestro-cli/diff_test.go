@@ -65,7 +65,7 @@ func TestDiffOfTheCases(t *testing.T) {
 					b = &bench{maestro: applied(t, readCase(t, name, "work.yaml"), generation)}
 					assert.Equal(t, 0, b.run(diffOf(caseFile(name, "work.yaml"), more...)...), b.stdout.String())
 					assert.Empty(t, b.stdout.String())
-					assert.Equal(t, []string{"no differences"}, b.said())
+					assert.Equal(t, "no differences", b.said()[len(b.said())-1])
 				}
 			}
 		})
