@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -145,7 +146,7 @@ func TestDiffCoversTheFieldsOfAWork(t *testing.T) {
 		"executor":        {func(w *workv1.ManifestWork) { w.Spec.Executor.Subject.ServiceAccount.Name = "root" }, []string{`changed spec.executor.subject.serviceAccount.name "applier" -> "root"`}},
 		"empty executor":  {func(w *workv1.ManifestWork) { w.Spec.Executor = &workv1.ManifestWorkExecutor{} }, []string{`removed spec.executor.subject.serviceAccount {"name":"applier","namespace":"team"} ->`, `changed spec.executor.subject.type "ServiceAccount" -> ""`}},
 		"server's fields": {func(w *workv1.ManifestWork) { w.Generation, w.ResourceVersion, w.UID, w.Namespace = 7, "7", "u", "c1" }, []string{}},
-		"kubectl's copy":  {func(w *workv1.ManifestWork) { w.Annotations[lastApplied] = "HUSH" }, []string{`added metadata.annotations[` + lastApplied + `] -> "(masked)"`}},
+		"kubectl's copy":  {func(w *workv1.ManifestWork) { w.Annotations[kubectlCopy] = "HUSH" }, []string{`added metadata.annotations[` + kubectlCopy + `] -> "(masked)"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			changed := fullWork()
@@ -228,7 +229,7 @@ func TestDiffNeverShowsASecret(t *testing.T) {
 		"secret to text":      {thing("X", "s", `"t":{"kind":"Secret","data":{"a":"HUSH1"}}`), thing("X", "s", `"t":"HUSH1"`), []string{`changed t {"data":{"a":"(masked)"},"kind":"Secret"} -> "(masked)"`}},
 		"template gone":       {inside(`"kind":"Secret","data":{"a":"HUSH1"}`), thing("X", "s", `"spec":{}`), []string{`removed spec.t {"data":{"a":"(masked)"},"kind":"Secret"} ->`}},
 		"list of secrets":     {inside(`"kind":"SecretList","items":[{"data":{"a":"HUSH1"}},{"data":{"b":"HUSH1"}}]`), inside(`"kind":"SecretList","items":[{"data":{"a":"HUSH2"}}]`), []string{"changed spec.t.items[0].data.a " + changed, `removed spec.t.items[1] {"data":{"b":"(masked)"}} ->`}},
-		"kubectl's copy":      {thing("X", "s", `"a":{"`+lastApplied+`":"HUSH1"}`), thing("X", "s", `"a":{"`+lastApplied+`":"HUSH2"}`), []string{"changed a[" + lastApplied + "] " + changed}},
+		"kubectl's copy":      {thing("X", "s", `"a":{"`+kubectlCopy+`":"HUSH1"}`), thing("X", "s", `"a":{"`+kubectlCopy+`":"HUSH2"}`), []string{"changed a[" + kubectlCopy + "] " + changed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := diffed(t, workOf(sample.stored), workOf(sample.desired))
@@ -333,6 +334,27 @@ func TestDiffFindsSomethingExactlyWhenSameDoes(t *testing.T) {
 	})
 }
 
+// A long path times many fields must not need gigabytes.
+func TestDiffTellsAsOneWhatStandsUnderAnEndlessPath(t *testing.T) {
+	work := func(n int, deep bool) *workv1.ManifestWork {
+		var leaves []string
+		for i := range 20_000 {
+			leaves = append(leaves, fmt.Sprintf(`"%d":%d`, i, n))
+		}
+		inner := "{" + strings.Join(leaves, ",") + "}"
+		if deep {
+			return workOf(thing("A", "a", strings.Repeat(`"k":{`, 9000)+`"k":`+inner+strings.Repeat("}", 9000)))
+		}
+		return workOf(thing("A", "a", `"`+strings.Repeat("k", 200_000)+`":`+inner))
+	}
+	for _, deep := range []bool{false, true} {
+		began := time.Now()
+		assert.Len(t, diffed(t, work(1, deep), work(2, deep)), 1)
+		assert.Empty(t, diffed(t, work(1, deep), work(1, deep)))
+		assert.Less(t, time.Since(began), mostTime)
+	}
+}
+
 func TestDiffIsTheSameBytesOverAThousandRuns(t *testing.T) {
 	fields := func(n int) string {
 		var parts []string
@@ -377,7 +399,7 @@ func FuzzDiff(f *testing.F) {
 		for _, work := range []*workv1.ManifestWork{a, b} {
 			for index, manifest := range work.Spec.Workload.Manifests {
 				if value, err := decodeExact(manifest.Raw); err == nil {
-					work.Spec.Workload.Manifests[index].Raw = encodeMasked(value, open)
+					work.Spec.Workload.Manifests[index].Raw = encodeMasked(value, shadeOpen)
 				}
 			}
 		}

@@ -11,8 +11,8 @@ import (
 // Masked stands where a secret value would.
 const Masked = "(masked)"
 
-// lastApplied is where kubectl keeps a copy of what it applied, in which Secrets stand in the clear.
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+// kubectlCopy is where kubectl keeps a copy of what it applied, in which Secrets stand in the clear.
+const kubectlCopy = "kubectl.kubernetes.io/last-applied-configuration"
 
 // Mask hides the values of every Secret in a manifest, wherever it stands, and kubectl's copies of objects. Everything
 // else is kept exactly, numbers included. Values are hidden by their place: a copy of one in a field that is not secret
@@ -22,16 +22,16 @@ func Mask(raw []byte) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("decode: %w", err)
 	}
-	return encodeMasked(object, open), nil
+	return encodeMasked(object, shadeOpen), nil
 }
 
 // MaskAnnotations hides kubectl's copy of the whole ManifestWork. The argument is not changed.
 func MaskAnnotations(annotations map[string]string) map[string]string {
-	if _, found := annotations[lastApplied]; !found {
+	if _, found := annotations[kubectlCopy]; !found {
 		return annotations
 	}
 	annotations = maps.Clone(annotations)
-	annotations[lastApplied] = Masked
+	annotations[kubectlCopy] = Masked
 	return annotations
 }
 
@@ -39,18 +39,18 @@ func MaskAnnotations(annotations map[string]string) map[string]string {
 type shade int
 
 const (
-	// open: everything but the Secrets inside.
-	open shade = iota
-	// secret: a Secret. Its head is shown; all else can hold its values, a misspelt "stringdata" too.
-	secret
-	// secretList: a list object whose items are Secrets without saying so.
-	secretList
-	// secretItems: those items.
-	secretItems
-	// keys: the content of a Secret. The keys are no secret, and help to find a mistake.
-	keys
-	// hidden: nothing.
-	hidden
+	// shadeOpen: everything but the Secrets inside.
+	shadeOpen shade = iota
+	// shadeSecret: a Secret. Its head is shown; all else can hold its values, a misspelt "stringdata" too.
+	shadeSecret
+	// shadeSecretList: a list object whose items are Secrets without saying so.
+	shadeSecretList
+	// shadeSecretItems: those items.
+	shadeSecretItems
+	// shadeKeys: the content of a Secret. The keys are no secret, and help to find a mistake.
+	shadeKeys
+	// shadeHidden: nothing.
+	shadeHidden
 )
 
 // secretHead are the fields of a Secret that hold no value of it, and those of a reference to one, which has its kind.
@@ -62,7 +62,7 @@ var secretHead = map[string]bool{
 
 // sharpened by what the values say about themselves; of two, the one that hides more decides.
 func (s shade) sharpened(values ...any) shade {
-	if s != open {
+	if s != shadeOpen {
 		return s
 	}
 	for _, value := range values {
@@ -70,9 +70,9 @@ func (s shade) sharpened(values ...any) shade {
 		kind, _ := object["kind"].(string)
 		switch {
 		case strings.EqualFold(kind, "Secret"):
-			return secret
+			return shadeSecret
 		case strings.EqualFold(kind, "SecretList"):
-			s = secretList
+			s = shadeSecretList
 		}
 	}
 	return s
@@ -81,26 +81,26 @@ func (s shade) sharpened(values ...any) shade {
 // under gives the shade of the value under a key.
 func (s shade) under(key string) shade {
 	switch {
-	case key == lastApplied || s == hidden || s == keys:
-		return hidden
-	case s == secret && !secretHead[key]:
-		return keys
-	case s == secretList && key == "items":
-		return secretItems
+	case key == kubectlCopy || s == shadeHidden || s == shadeKeys:
+		return shadeHidden
+	case s == shadeSecret && !secretHead[key]:
+		return shadeKeys
+	case s == shadeSecretList && key == "items":
+		return shadeSecretItems
 	default:
-		return open
+		return shadeOpen
 	}
 }
 
 // item gives the shade of an item of a list.
 func (s shade) item() shade {
 	switch s {
-	case open:
-		return open
-	case secretItems:
-		return secret
+	case shadeOpen:
+		return shadeOpen
+	case shadeSecretItems:
+		return shadeSecret
 	default:
-		return hidden
+		return shadeHidden
 	}
 }
 
@@ -111,7 +111,7 @@ func (s shade) masked(value any) any {
 	case nil:
 		return nil
 	case map[string]any:
-		if s == hidden {
+		if s == shadeHidden {
 			return Masked
 		}
 		out := make(map[string]any, len(value))
@@ -120,7 +120,7 @@ func (s shade) masked(value any) any {
 		}
 		return out
 	case []any:
-		if s != open && s != secretItems {
+		if s != shadeOpen && s != shadeSecretItems {
 			return Masked
 		}
 		out := make([]any, len(value))
@@ -129,7 +129,7 @@ func (s shade) masked(value any) any {
 		}
 		return out
 	default:
-		if s != open {
+		if s != shadeOpen {
 			return Masked
 		}
 		return value

@@ -39,7 +39,7 @@ func TestMaskHidesTheValuesOfSecretsWhereverTheyStand(t *testing.T) {
 }
 
 func TestMaskAnnotationsCopies(t *testing.T) {
-	given := map[string]string{lastApplied: "HUSH", "a": "b"}
-	assert.Equal(t, map[string]string{lastApplied: Masked, "a": "b"}, MaskAnnotations(given))
-	assert.Equal(t, "HUSH", given[lastApplied])
+	given := map[string]string{kubectlCopy: "HUSH", "a": "b"}
+	assert.Equal(t, map[string]string{kubectlCopy: Masked, "a": "b"}, MaskAnnotations(given))
+	assert.Equal(t, "HUSH", given[kubectlCopy])
 }
