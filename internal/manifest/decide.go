@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -59,17 +60,79 @@ func Desired(work *workv1.ManifestWork, consumer string, generation int64) *work
 	return desired
 }
 
-// Settled is the desired work as it would be written over the stored one, which may be nil: a desired work without a
-// generation keeps the stored one, so that a late request of an older generation is still refused after a write by hand.
+// Settled is the desired work as it would be written over the stored one, which may be nil. What the product keeps in a
+// work's annotations goes on: the generation, when the desired work has none, so that a late request of an older one is
+// still refused after a write by hand; and the record of removed manifests, with those that this write removes.
 func Settled(stored *Stored, desired *workv1.ManifestWork) *workv1.ManifestWork {
 	if stored == nil {
 		return desired
 	}
+	settled := desired
 	want, _ := contract.ParseGeneration(desired.Annotations[contract.AnnotationGeneration])
 	if have := stored.Generation(); want == 0 && have > 0 {
-		return Desired(desired, desired.Namespace, have)
+		settled = Desired(desired, desired.Namespace, have)
 	}
-	return desired
+	removed := removals(stored, desired, want)
+	if len(removed) == 0 {
+		return settled
+	}
+	if settled == desired {
+		settled = desired.DeepCopy()
+	}
+	if err := removed.writeTo(settled); err != nil {
+		panic(err) // texts and numbers always encode
+	}
+	return settled
+}
+
+// removals are the tombstones that a work has after a whole write of a generation. A record that cannot be read is given
+// up: the whole work is new.
+func removals(stored *Stored, desired *workv1.ManifestWork, generation int64) tombstones {
+	removed, err := readTombstones(stored.Work)
+	if err != nil {
+		removed = nil
+	}
+	given := map[Identity]bool{}
+	for _, manifest := range desired.Spec.Workload.Manifests {
+		if id, err := Identify(manifest); err == nil {
+			given[id] = true
+			removed = removed.without(id)
+		}
+	}
+	for _, manifest := range stored.Work.Spec.Workload.Manifests {
+		if id, err := Identify(manifest); err == nil && !given[id] {
+			if have := generationOf(manifest); have > 0 {
+				removed = removed.with(id, max(have, generation))
+			}
+		}
+	}
+	return removed
+}
+
+// older names a manifest that the stored work holds in a newer generation than the desired one says, or that was
+// removed at one; "" when there is none. A manifest without a generation of its own is not judged.
+func older(stored *Stored, desired *workv1.ManifestWork) string {
+	have := map[Identity]int64{}
+	for _, manifest := range stored.Work.Spec.Workload.Manifests {
+		if id, err := Identify(manifest); err == nil {
+			have[id] = generationOf(manifest)
+		}
+	}
+	removed, _ := readTombstones(stored.Work) // see removals
+	for _, manifest := range desired.Spec.Workload.Manifests {
+		id, err := Identify(manifest)
+		want := generationOf(manifest)
+		if err != nil || want == 0 {
+			continue
+		}
+		if want < have[id] {
+			return fmt.Sprintf("%s holds generation %d, this request's is %d", id, have[id], want)
+		}
+		if gone := removed.of(id); want <= gone {
+			return fmt.Sprintf("%s was removed at generation %d, this request's is %d", id, gone, want)
+		}
+	}
+	return ""
 }
 
 // Decide compares the stored work (nil when there is none) with the desired one and says what to publish, and the work
@@ -95,6 +158,9 @@ func Decide(stored *Stored, desired *workv1.ManifestWork, force bool) (Write, *w
 	}
 	if Same(stored.Work, desired) {
 		return WriteNothing, desired, nil
+	}
+	if text := older(stored, desired); text != "" {
+		return WriteNothing, nil, contract.Errorf(contract.ErrSuperseded, "work %s on %s: %s", desired.Name, stored.Consumer, text)
 	}
 	if want > 0 && want == have && !force {
 		return WriteNothing, nil, contract.Errorf(contract.ErrGenerationConflict,

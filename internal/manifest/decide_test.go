@@ -130,3 +130,42 @@ func TestDesiredLeavesItsArgumentAlone(t *testing.T) {
 	assert.Equal(t, before, work, "nothing is shared")
 	assert.Nil(t, Desired(workOf(goodManifest), "c1", 0).Annotations)
 }
+
+// A whole work takes the place of what was merged, but not of what is newer.
+func TestDecideIsMonotonePerManifest(t *testing.T) {
+	stored := storedWork(pool("a", 1, 5, ""), pool("b", 1, 2, ""))
+	for name, sample := range map[string]struct {
+		desired *workv1.ManifestWork
+		want    contract.ErrorType
+	}{
+		"newer":                {partWork(pool("a", 2, 6, ""), pool("b", 1, 2, "")), ""},
+		"one is older":         {partWork(pool("a", 2, 4, ""), pool("b", 1, 3, "")), contract.ErrSuperseded},
+		"without generations":  {partWork(pool("a", 2, 0, ""), pool("b", 1, 0, "")), ""},
+		"equal, other content": {partWork(pool("a", 2, 5, ""), pool("b", 1, 2, "")), ""},
+	} {
+		_, _, err := Decide(stored, sample.desired, false)
+		assert.Equal(t, sample.want, contract.TypeOf(err), "%s: %v", name, err)
+	}
+}
+
+func TestWholeWriteRemembersWhatItRemoves(t *testing.T) {
+	stored := storedWork(pool("a", 1, 5, ""), pool("b", 1, 0, ""))
+	write, work, err := Decide(stored, Desired(partWork(pool("b", 1, 0, "")), "c1", 7), false)
+	require.NoError(t, err)
+	assert.Equal(t, WriteUpdate, write)
+	after := &Stored{Consumer: "c1", Version: 4, Work: work}
+	_, err = Merge(after, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 7})
+	assert.ErrorContains(t, err, "was removed at generation 7")
+	_, _, err = Decide(after, Desired(partWork(pool("b", 1, 0, ""), pool("a", 1, 6, "")), "c1", 8), false)
+	assert.Equal(t, contract.ErrSuperseded, contract.TypeOf(err))
+	// The same file again, which knows nothing of the record, changes nothing.
+	write, _, err = Decide(after, Desired(partWork(pool("b", 1, 0, "")), "c1", 7), false)
+	require.NoError(t, err)
+	assert.Equal(t, WriteNothing, write)
+	_, work, err = Decide(after, Desired(partWork(pool("b", 1, 0, ""), pool("a", 1, 8, "")), "c1", 8), false)
+	require.NoError(t, err)
+	assert.NotContains(t, work.Annotations, contract.AnnotationRemoved, "it is there again")
+	changes, err := Diff(after.Work, Settled(after, Desired(partWork(pool("b", 1, 0, "")), "c1", 7)))
+	require.NoError(t, err)
+	assert.Empty(t, changes)
+}

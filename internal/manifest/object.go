@@ -6,21 +6,21 @@ import (
 	"fmt"
 )
 
-// members are those of a JSON object, which keep their order and their values' bytes, so that one member can be changed
+// jsonObject keeps the order of its fields and the bytes of their values, so that one of them can be changed
 // and nothing else.
-type members []member
+type jsonObject []jsonField
 
-type member struct {
+type jsonField struct {
 	key   string
 	value json.RawMessage
 }
 
-func readObject(raw []byte) (members, error) {
+func readObject(raw []byte) (jsonObject, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
 		return nil, fmt.Errorf("not a JSON object")
 	}
-	var o members
+	var o jsonObject
 	for decoder.More() {
 		token, err := decoder.Token()
 		if err != nil {
@@ -31,13 +31,13 @@ func readObject(raw []byte) (members, error) {
 		if err := decoder.Decode(&value); err != nil {
 			return nil, err
 		}
-		o = append(o, member{key: key, value: value})
+		o = append(o, jsonField{key: key, value: value})
 	}
 	_, err := decoder.Token()
 	return o, err
 }
 
-func (o members) get(key string) json.RawMessage {
+func (o jsonObject) get(key string) json.RawMessage {
 	for _, m := range o {
 		if m.key == key {
 			return m.value
@@ -46,18 +46,18 @@ func (o members) get(key string) json.RawMessage {
 	return nil
 }
 
-// with sets a member in its place, or as the last one.
-func (o members) with(key string, value json.RawMessage) members {
+// with sets a field in its place, or as the last one.
+func (o jsonObject) with(key string, value json.RawMessage) jsonObject {
 	for index := range o {
 		if o[index].key == key {
 			o[index].value = value
 			return o
 		}
 	}
-	return append(o, member{key: key, value: value})
+	return append(o, jsonField{key: key, value: value})
 }
 
-func (o members) without(key string) members {
+func (o jsonObject) without(key string) jsonObject {
 	kept := o[:0:0]
 	for _, m := range o {
 		if m.key != key {
@@ -67,7 +67,7 @@ func (o members) without(key string) members {
 	return kept
 }
 
-func (o members) raw() json.RawMessage {
+func (o jsonObject) raw() json.RawMessage {
 	var out bytes.Buffer
 	out.WriteByte('{')
 	for index, m := range o {
@@ -111,8 +111,8 @@ func setText(raw json.RawMessage, path [3]string, text string) (json.RawMessage,
 	return root.with(path[0], inner.with(path[1], leaf.raw()).raw()).raw(), nil
 }
 
-// readOptional takes absent and null for an object without members.
-func readOptional(raw json.RawMessage) (members, error) {
+// readOptional takes absent and null for an object without jsonObject.
+func readOptional(raw json.RawMessage) (jsonObject, error) {
 	if raw == nil || bytes.Equal(raw, []byte("null")) {
 		return nil, nil
 	}
