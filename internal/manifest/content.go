@@ -1,53 +1,171 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
-
-	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// validateContent finds the values of a manifest that are JSON, but that Maestro cannot keep: its server reads numbers
-// as doubles, and its database takes no NUL.
-func validateContent(manifest workv1.Manifest) []error {
-	value, err := decodeExact(manifest.Raw)
-	if err != nil {
-		return nil // said already, see readHead
+// note says what the walk through a manifest has found.
+type note int
+
+const (
+	// notText is a label or annotation that is no text.
+	notText note = iota
+	// unkeepable is JSON that Maestro cannot keep: its server reads numbers as doubles, its database takes no NUL.
+	unkeepable
+	// inexact is a number that Maestro keeps as another one.
+	inexact
+	// secret is a Secret's data or stringData with content.
+	secret
+	// maskedValue is what get and build print in place of a secret.
+	maskedValue
+)
+
+// walkContent goes through a manifest once and tells everything that its values give cause for.
+func walkContent(raw []byte, tell func(what note, path trail, value []byte)) {
+	if !json.Valid(raw) {
+		return // said already, see readHead
 	}
-	var problems []error
-	unkeepable(value, nil, func(path []string, what string) {
-		problems = append(problems, fmt.Errorf("%q: %s", strings.Join(path, "."), what))
-	})
-	return problems
+	w := &contentWalk{scanner: scanner{raw: raw}, tell: tell}
+	w.value(nil, nil)
 }
 
-func unkeepable(value any, path []string, bad func(path []string, what string)) {
-	const nul = "holds a NUL character, which Maestro's database cannot keep"
-	switch value := value.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			inner := append(path, key) // nobody keeps a path
-			if strings.Contains(key, "\x00") {
-				bad(inner, nul)
-			}
-			unkeepable(value[key], inner, bad)
-		}
-	case []any:
-		for index, item := range value {
-			unkeepable(item, append(path, strconv.Itoa(index)), bad)
-		}
-	case string:
-		if strings.Contains(value, "\x00") {
-			bad(path, nul)
-		}
-	case json.Number:
-		if _, err := strconv.ParseFloat(string(value), 64); errors.Is(err, strconv.ErrRange) {
-			bad(path, string(value)+" is beyond the numbers that Maestro can keep")
-		}
+type contentWalk struct {
+	scanner
+	tell func(what note, path trail, value []byte)
+}
+
+// secretData is what stands under a key data or stringData, until it is known whether its object is a Secret.
+type secretData struct {
+	field   string
+	content bool
+	masks   []string
+}
+
+// value walks through one value; data is set for what a Secret would keep secret, and for one scalar in it.
+func (w *contentWalk) value(path trail, data *secretData) {
+	first := w.peek()
+	if path.isText() && first != '"' {
+		w.tell(notText, path, (&scanner{raw: w.raw, pos: w.pos}).take())
 	}
+	switch first {
+	case '{':
+		w.object(path, data)
+	case '[':
+		for index := 0; w.next(); index++ {
+			data.some()
+			w.value(path.item(index), nil)
+		}
+	case '"':
+		text := w.take()
+		w.text(path, text)
+		data.add(path, text)
+	case 't', 'f':
+		w.take()
+		data.some()
+	case 'n':
+		w.take()
+	default:
+		w.number(path, w.take())
+		data.some()
+	}
+}
+
+func (w *contentWalk) object(path trail, outer *secretData) {
+	isSecret := false
+	var parts []*secretData
+	for w.next() {
+		rawKey := w.key()
+		key := textOf(rawKey)
+		inner := path.key(key)
+		if hasNUL(rawKey) {
+			w.tell(unkeepable, inner, rawKey)
+		}
+		first, start := w.peek(), w.pos
+		nested := first == '{' || first == '['
+		if nested {
+			outer.some()
+		}
+		switch {
+		case outer != nil && !nested:
+			w.value(inner, outer)
+		case key == "data" || key == "stringData":
+			part := &secretData{field: key}
+			parts = append(parts, part)
+			w.value(inner, part)
+		default:
+			w.value(inner, nil)
+		}
+		isSecret = isSecret || key == "kind" && textOf(w.raw[start:w.pos]) == kindSecret
+	}
+	if isSecret {
+		w.secret(path, parts)
+	}
+}
+
+// text finds what a text may not be.
+func (w *contentWalk) text(path trail, text []byte) {
+	if hasNUL(text) {
+		w.tell(unkeepable, path, text)
+	}
+	if len(path) > 0 && path[len(path)-1].key == lastApplied && textOf(text) == mask {
+		w.tell(maskedValue, path, text)
+	}
+}
+
+func (w *contentWalk) number(path trail, number []byte) {
+	if len(number) <= 15 && bytes.IndexAny(number, "eE") < 0 {
+		return // every double has 15 digits
+	}
+	value, err := strconv.ParseFloat(string(number), 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange) && value != 0:
+		w.tell(unkeepable, path, number)
+	case !sameDecimal(string(number), strconv.FormatFloat(value, 'e', -1, 64)):
+		w.tell(inexact, path, number)
+	}
+}
+
+// hasNUL looks for the one escape that a NUL has in JSON.
+func hasNUL(text []byte) bool {
+	for rest := text; ; {
+		at := bytes.IndexByte(rest, '\\')
+		if at < 0 || at+1 >= len(rest) {
+			return false
+		}
+		if bytes.HasPrefix(rest[at:], []byte(`\u0000`)) {
+			return true
+		}
+		rest = rest[at+2:]
+	}
+}
+
+// content checks the values of a manifest.
+func (c *checker) content(at place, raw []byte) {
+	walkContent(raw, func(what note, path trail, value []byte) {
+		here := func() place { return place{at.document, path.below(at.path)} }
+		switch what {
+		case notText:
+			c.problems.noText(here(), value)
+		case unkeepable:
+			c.problems.add(here(), "%s", unkeepableText(value))
+		case inexact:
+			c.warnings.add(here(), "%s becomes %s: Maestro keeps numbers as doubles; write it in quotes if the field takes a text",
+				abbreviated(value), storedNumber(value))
+		case secret:
+			c.secret(here())
+		case maskedValue:
+			c.problems.add(here(), "%s is the mask that get and build print, not a value: give the value", mask)
+		}
+	})
+}
+
+func unkeepableText(value []byte) string {
+	if value[0] == '"' {
+		return "holds a NUL character, which Maestro's database cannot keep: leave it out"
+	}
+	return fmt.Sprintf("%s is beyond the numbers that Maestro can keep: write it in quotes if a text is meant", abbreviated(value))
 }

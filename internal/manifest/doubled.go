@@ -2,78 +2,57 @@ package manifest
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
 )
 
 // doubledKeys names the keys that an object of valid JSON holds twice, of which a decoder would keep the last one
-// without a word.
-func doubledKeys(data []byte) error {
-	w := &walker{decoder: json.NewDecoder(bytes.NewReader(data))}
-	w.decoder.UseNumber()
-	if err := w.value(); err != nil {
-		return err
-	}
-	return errors.Join(w.doubled...)
+// without a word. Lines count from the first byte of data; the document starts at its offset.
+func doubledKeys(data []byte, offset, document int, found *findings) {
+	d := &doubles{scanner: scanner{raw: data, pos: offset}, document: document, found: found}
+	d.value(nil)
 }
 
-type walker struct {
-	decoder *json.Decoder
-	path    []string
-	doubled []error
+type doubles struct {
+	scanner
+	document int
+	found    *findings
 }
 
-func (w *walker) value() error {
-	token, err := w.decoder.Token()
-	if err != nil {
-		return err
-	}
-	switch token {
-	case json.Delim('{'):
-		return w.object()
-	case json.Delim('['):
-		return w.array()
+func (d *doubles) value(path trail) {
+	switch d.peek() {
+	case '{':
+		d.object(path)
+	case '[':
+		for index := 0; d.next(); index++ {
+			d.value(path.item(index))
+		}
 	default:
-		return nil
+		d.take()
 	}
 }
 
-func (w *walker) object() error {
-	seen := map[string]bool{}
-	for w.decoder.More() {
-		token, err := w.decoder.Token()
-		if err != nil {
-			return err
+func (d *doubles) object(path trail) {
+	seen := map[string]int{} // offsets
+	for d.next() {
+		d.peek()
+		offset := d.pos
+		key := textOf(d.key())
+		if first, found := seen[key]; !found {
+			seen[key] = offset
+		} else if !d.found.full() {
+			d.found.list = append(d.found.list, finding{
+				place: place{d.document, path.key(key).below("")}, line: d.line(offset), text: doubledText(key, d.line(first)),
+			})
 		}
-		key, _ := token.(string)
-		if seen[key] && len(w.doubled) < maxDoubled {
-			w.doubled = append(w.doubled, fmt.Errorf("key %q is set twice in %q", key, strings.Join(w.path, ".")))
-		}
-		seen[key] = true
-		if err := w.in(key); err != nil {
-			return err
-		}
+		d.value(path.key(key))
 	}
-	_, err := w.decoder.Token()
-	return err
 }
 
-func (w *walker) array() error {
-	for index := 0; w.decoder.More(); index++ {
-		if err := w.in(fmt.Sprint(index)); err != nil {
-			return err
-		}
-	}
-	_, err := w.decoder.Token()
-	return err
-}
+func (d *doubles) line(offset int) int { return lineAt(d.raw, offset) }
 
-// in reads the value under a key.
-func (w *walker) in(key string) error {
-	w.path = append(w.path, key)
-	err := w.value()
-	w.path = w.path[:len(w.path)-1]
-	return err
+// lineAt is the line of an offset, from 1.
+func lineAt(data []byte, offset int) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
+
+func doubledText(key string, line int) string {
+	return fmt.Sprintf("key %q is already set on line %d: keep one of the two", key, line)
 }

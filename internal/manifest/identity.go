@@ -1,7 +1,9 @@
 package manifest
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -44,24 +46,45 @@ type head struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Metadata   struct {
-		Name                       string            `json:"name"`
-		Namespace                  string            `json:"namespace"`
-		GenerateName               string            `json:"generateName"`
-		ResourceVersion            string            `json:"resourceVersion"`
-		DeletionGracePeriodSeconds *int64            `json:"deletionGracePeriodSeconds"`
-		Labels                     map[string]string `json:"labels"`
-		Annotations                map[string]string `json:"annotations"`
-		Finalizers                 []string          `json:"finalizers"`
+		Name         string   `json:"name"`
+		Namespace    string   `json:"namespace"`
+		GenerateName string   `json:"generateName"`
+		Labels       texts    `json:"labels"`
+		Annotations  texts    `json:"annotations"`
+		Finalizers   []string `json:"finalizers"`
 	} `json:"metadata"`
+}
+
+// texts are the members of an object that are texts. The others are named one by one, with their paths, elsewhere.
+type texts map[string]string
+
+// UnmarshalJSON takes an object with values of any kind.
+func (t *texts) UnmarshalJSON(raw []byte) error {
+	if kind := kindOf(raw); kind != "an object" && kind != "null" {
+		return &json.UnmarshalTypeError{Value: kind, Type: reflect.TypeFor[texts]()}
+	}
+	*t = texts{}
+	for member := range members(raw) {
+		if kindOf(member.value) == "a text" {
+			(*t)[member.key()] = textOf(member.value)
+		}
+	}
+	return nil
 }
 
 // readHead takes the exact names only, as Maestro and Kubernetes do.
 func readHead(manifest workv1.Manifest) (head, error) {
-	var h head
-	if err := k8sjson.UnmarshalCaseSensitivePreserveInts(manifest.Raw, &h); err != nil {
-		return h, fmt.Errorf("not a Kubernetes object: %s", plainYAMLError(err))
+	h, err := headOf(manifest.Raw)
+	if err != nil {
+		return h, fmt.Errorf("not a Kubernetes object: %s", plainError(err))
 	}
 	return h, nil
+}
+
+func headOf(raw []byte) (head, error) {
+	var h head
+	err := k8sjson.UnmarshalCaseSensitivePreserveInts(raw, &h)
+	return h, err
 }
 
 func (h head) group() string {

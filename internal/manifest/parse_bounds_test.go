@@ -58,8 +58,8 @@ func TestParseIsBounded(t *testing.T) {
 		"a big text aliased":     {configMapWork("{a: &a \"" + strings.Repeat("x", 100_000) + "\", b: [" + strings.Repeat("*a,", 2_000) + "]}"), aliased},
 		"a big key aliased":      {configMapWork("{a: &a \"" + strings.Repeat("x", 100_000) + "\", b: [" + strings.Repeat("{*a : 1},", 50_000) + "]}"), aliased},
 		"a big map merged":       {configMapWork("{a: &a {" + distinctKeys(30_000) + "x: y}, b: [" + strings.Repeat("{<<: *a},", 10_000) + "]}"), aliased},
-		"an anchor in itself":    {configMapWork("{a: &a [*a]}"), `line 4: anchor "a" contains itself`},
-		"a merge of itself":      {configMapWork("{a: &a {<<: *a}}"), `line 4: anchor "a" contains itself`},
+		"an anchor in itself":    {configMapWork("{a: &a [*a]}"), `anchor "a" contains itself`},
+		"a merge of itself":      {configMapWork("{a: &a {<<: *a}}"), `anchor "a" contains itself`},
 		"deep lists":             {configMapWork(strings.Repeat("[", size(900_000))), "exceeded max depth"},
 		"deep JSON":              {configMapJSON(strings.Repeat("[", size(450_000)) + strings.Repeat("]", size(450_000))), "exceeded max depth"},
 		"deep items":             {"a:\n" + strings.Repeat("- ", size(450_000)), "exceeded max depth"},
@@ -97,7 +97,7 @@ func TestParseIsBounded(t *testing.T) {
 			require.Error(t, err)
 			assert.Equal(t, contract.ErrInvalidManifest, contract.TypeOf(err))
 			assert.Contains(t, err.Error(), sample.says)
-			assert.Less(t, len(err.Error()), 4096)
+			assert.Less(t, len(err.Error()), 128<<10)
 		})
 	}
 }

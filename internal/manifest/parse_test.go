@@ -148,25 +148,25 @@ func asJSON(t testing.TB, yaml string) json.RawMessage {
 func TestParseRefusesWhatIsNotOneManifestWork(t *testing.T) {
 	head := "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\n"
 	for name, sample := range map[string]struct{ data, says string }{
-		"nothing":                  {"", "sample: empty: give one ManifestWork"},
-		"comments only":            {"# nothing\n---\n# here\n", "sample: empty: give one ManifestWork"},
-		"two works":                {string(sample(t, "two-works.yaml")), "sample: 2 documents: give one ManifestWork per file"},
-		"two works from Windows":   {strings.ReplaceAll(string(sample(t, "two-works.yaml")), "\n", "\r\n"), "2 documents"},
-		"another kind":             {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", `apiVersion "v1", kind "ConfigMap": want work.open-cluster-management.io/v1, ManifestWork`},
-		"another version":          {"apiVersion: work.open-cluster-management.io/v1alpha1\nkind: ManifestWork\n", "v1alpha1"},
-		"no kind":                  {"a: b\n", `apiVersion "", kind "": want`},
-		"a scalar":                 {"hello", "cannot unmarshal string"},
-		"a list":                   {"[]", "cannot unmarshal array"},
-		"an unknown field":         {head + "spec: {workLoad: {}}\n", `unknown field "spec.workLoad"`},
-		"every unknown field":      {head + "colour: red\nspec: {shape: round}\n", `unknown field "colour"` + "\n" + `unknown field "spec.shape"`},
-		"a field in another case":  {head + "Spec: {}\n", `unknown field "Spec"`},
-		"a number for a label":     {head + "metadata: {name: a, labels: {a: 01}}\n", "cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string"},
+		"nothing":                  {"", "sample: empty: give one ManifestWork, or Kubernetes objects"},
+		"comments only":            {"# nothing\n---\n# here\n", "sample: empty: give one ManifestWork, or Kubernetes objects"},
+		"two works":                {string(sample(t, "two-works.yaml")), "sample:7: a second ManifestWork: give one per file; the first begins on line 2"},
+		"two works from Windows":   {strings.ReplaceAll(string(sample(t, "two-works.yaml")), "\n", "\r\n"), "sample:7: a second ManifestWork"},
+		"another kind":             {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "sample:1: ConfigMap/a, want one ManifestWork (apiVersion work.open-cluster-management.io/v1); maestro-cli build makes one of bare objects"},
+		"another version":          {"apiVersion: work.open-cluster-management.io/v1alpha1\nkind: ManifestWork\n", `sample:1: apiVersion: "work.open-cluster-management.io/v1alpha1": want work.open-cluster-management.io/v1`},
+		"no kind":                  {"a: b\n", "sample:1: an object without a kind, want one ManifestWork"},
+		"a scalar":                 {"hello", "sample:1: not a Kubernetes object, but a text"},
+		"a list":                   {"[]", "sample: empty"},
+		"an unknown field":         {head + "spec: {workLoad: {}}\n", `sample:3: spec.workLoad: unknown field "workLoad": correct its name or leave it out`},
+		"every unknown field":      {head + "colour: red\nspec: {shape: round}\n", `sample:3: colour: unknown field "colour": correct its name or leave it out` + "\n" + `sample:4: spec.shape: unknown field "shape"`},
+		"a field in another case":  {head + "Spec: {}\n", `sample:3: Spec: unknown field "Spec"`},
+		"a number for a label":     {head + "metadata: {name: a, labels: {a: 01}}\n", `sample:3: metadata.labels.a: a number, want a text: write it in quotes: "01"`},
 		"a broken document":        {head + "spec: {\n", "did not find expected node content"},
 		"a second broken document": {head + "---\n{", "did not find expected node content"},
-		"an infinite number":       {configMapWork("{a: .inf}"), "line 4: .inf is not a number that JSON knows"},
-		"a list as a key":          {configMapWork("{[a]: b}"), "line 4: a key must be a string"},
-		"a null key":               {configMapWork("{~: b}"), "line 4: a key must be a string"},
-		"a merge of a scalar":      {configMapWork("{<<: b}"), "line 4: << merges a mapping or a list of mappings"},
+		"an infinite number":       {configMapWork("{a: .inf}"), "sample:4: spec.workload.manifests[0].data.a: .inf is not a number that JSON knows"},
+		"a list as a key":          {configMapWork("{[a]: b}"), "sample:4: spec.workload.manifests[0].data: a key must be a string"},
+		"a null key":               {configMapWork("{~: b}"), "sample:4: spec.workload.manifests[0].data: a key must be a string"},
+		"a merge of a scalar":      {configMapWork("{<<: b}"), "sample:4: spec.workload.manifests[0].data: << merges a mapping or a list of mappings"},
 		"an unknown anchor":        {configMapWork("*nobody"), "unknown anchor 'nobody' referenced"},
 		"invalid text":             {configMapJSON("\"\xff\""), "UTF-8"},
 	} {
@@ -175,7 +175,7 @@ func TestParseRefusesWhatIsNotOneManifestWork(t *testing.T) {
 			require.Error(t, err)
 			assert.Equal(t, contract.ErrInvalidManifest, contract.TypeOf(err))
 			assert.Contains(t, err.Error(), sample.says)
-			assert.True(t, strings.HasPrefix(err.Error(), "sample: "), err.Error())
+			assert.True(t, strings.HasPrefix(err.Error(), "sample:"), err.Error())
 		})
 	}
 }
@@ -184,12 +184,13 @@ func TestParseNamesAllDoubledKeys(t *testing.T) {
 	_, err := Parse("pool.yaml", sample(t, "doubled-keys.yaml"))
 	require.Error(t, err)
 	assert.Equal(t, contract.ErrInvalidManifest, contract.TypeOf(err))
-	assert.Equal(t, "pool.yaml: line 14: key \"labels\" is already set on line 12\nline 19: key \"replicas\" is already set on line 17", err.Error())
+	assert.Equal(t, "pool.yaml:14: spec.workload.manifests[0].metadata.labels: key \"labels\" is already set on line 12: keep one of the two\n"+
+		"pool.yaml:19: spec.workload.manifests[0].spec.replicas: key \"replicas\" is already set on line 17: keep one of the two", err.Error())
 
-	_, err = Parse("pool.json", []byte(configMapJSON(`{"a":{"x":1,"x":1},"b":[0,{"y":1,"y":2}]}`)))
+	_, err = Parse("pool.json", []byte(configMapJSON("{\"a\":{\"x\":1,\n\"x\":1},\"b\":[0,{\"y\":1,\"y\":2}]}")))
 	require.Error(t, err)
-	assert.Equal(t, `pool.json: key "x" is set twice in "spec.workload.manifests.0.data.a"`+"\n"+
-		`key "y" is set twice in "spec.workload.manifests.0.data.b.1"`, err.Error())
+	assert.Equal(t, `pool.json:2: spec.workload.manifests[0].data.a.x: key "x" is already set on line 1: keep one of the two`+"\n"+
+		`pool.json:2: spec.workload.manifests[0].data.b[1].y: key "y" is already set on line 2: keep one of the two`, err.Error())
 
 	for name, data := range map[string]string{
 		"YAML": configMapWork("{" + strings.Repeat("a: b,", 1000) + "}"),
@@ -197,7 +198,7 @@ func TestParseNamesAllDoubledKeys(t *testing.T) {
 	} {
 		_, err := Parse(name, []byte(data))
 		require.Error(t, err, name)
-		assert.Equal(t, maxDoubled, strings.Count(err.Error(), "\n")+1, "%s: the message stays readable", name)
+		assert.Equal(t, maxProblems, strings.Count(err.Error(), "\n"), "%s: the message stays readable", name)
 	}
 }
 
@@ -208,7 +209,7 @@ func TestParseRefusesMoreThanTheLimit(t *testing.T) {
 	_, err = Parse("big", []byte(configMapWork(`"`+strings.Repeat("x", contract.MaxWorkBytes-frame+1)+`"`)))
 	require.Error(t, err)
 	assert.Equal(t, contract.ErrTooLarge, contract.TypeOf(err))
-	assert.Equal(t, "big: 1048577 bytes, the limit is 1048576", err.Error())
+	assert.Equal(t, "big: 1048577 bytes, the limit is 1048576: split the work", err.Error())
 }
 
 func TestEncodeLeavesOutTheStatus(t *testing.T) {

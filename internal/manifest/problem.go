@@ -65,3 +65,11 @@ func under(path, key string) string {
 
 // at is the path of an item of a list.
 func at(path string, index int) string { return path + "[" + strconv.Itoa(index) + "]" }
+
+// joined is a path below another one.
+func joined(path, inner string) string {
+	if path == "" || inner == "" || inner[0] == '[' {
+		return path + inner
+	}
+	return path + "." + inner
+}

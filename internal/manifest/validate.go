@@ -1,11 +1,12 @@
 package manifest
 
 import (
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
-	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -13,140 +14,194 @@ import (
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
-// Validate finds, all at once, what Maestro, its client and its agents would refuse later. consumer may be empty when
-// it is not known yet. The error is typed TooLarge or InvalidManifest and has one line per problem; warnings do not
-// stop an apply.
+// Validate finds, all at once, what Maestro, its client and its agents would refuse later, and what no request should
+// hold. consumer may be empty when it is not known yet. The error is typed TooLarge or InvalidManifest and has one line
+// per problem, see [Problems]; warnings do not stop an apply.
 func Validate(work *workv1.ManifestWork, consumer string) (warnings []string, err error) {
-	var problems []error
-	bad := func(path, format string, args ...any) {
-		problems = append(problems, fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...)))
+	c := &checker{}
+	c.work(place{}, work, consumer)
+	c.manifests(work.Spec.Workload.Manifests, manifestPlace)
+	c.size(place{path: "spec.workload.manifests"}, len(work.Spec.Workload.Manifests))
+	c.spec(place{path: "spec"}, work)
+	for _, warning := range (source{}).problems(c.warnings) {
+		warnings = append(warnings, warning.String())
 	}
+	return warnings, source{}.fail(c.errorType(), c.problems)
+}
+
+// checker collects what is wrong with a work or with bare objects.
+type checker struct {
+	problems, warnings findings
+	// secrets are looked at, and allowed.
+	secrets, allowSecrets bool
+
+	heads    []checkedHead
+	bytes    int
+	tooLarge bool
+}
+
+// checkedHead is the head of a manifest that can be identified.
+type checkedHead struct {
+	head
+	place place
+}
+
+func (c *checker) errorType() contract.ErrorType {
+	if c.tooLarge {
+		return contract.ErrTooLarge
+	}
+	return contract.ErrInvalidManifest
+}
+
+// manifestPlace is where a work holds a manifest.
+func manifestPlace(index int) place { return place{path: at("spec.workload.manifests", index)} }
+
+// work checks everything of a work but its spec.
+func (c *checker) work(at place, work *workv1.ManifestWork, consumer string) {
+	metadata := at.under(fieldMetadata)
 	for _, text := range validation.IsDNS1123Label(work.Name) {
-		bad("metadata.name", "%q: %s", work.Name, text)
+		c.problems.add(metadata.under("name"), "%q: %s", work.Name, text)
 	}
 	if work.GenerateName != "" {
-		bad("metadata.generateName", "not allowed, give metadata.name")
+		c.problems.add(metadata.under("generateName"), "not allowed, give metadata.name")
 	}
 	if consumer != "" && work.Namespace != "" && work.Namespace != consumer {
-		bad("metadata.namespace", "%q is not the consumer %q; leave it out", work.Namespace, consumer)
+		c.problems.add(metadata.under("namespace"), "%q is not the consumer %q; leave it out", work.Namespace, consumer)
 	}
+	annotations := metadata.under("annotations")
 	if text, found := work.Annotations[contract.AnnotationGeneration]; found {
 		if _, err := contract.ParseGeneration(text); err != nil {
-			bad("metadata.annotations", "%s", err)
+			c.problems.add(annotations.under(contract.AnnotationGeneration), "%s", err)
 		}
 	}
 	if _, found := work.Annotations[contract.AnnotationExecutor]; found {
-		bad("metadata.annotations", "annotation %s: written by maestro-workflows, give spec.executor", contract.AnnotationExecutor)
+		c.problems.add(annotations.under(contract.AnnotationExecutor), "written by maestro-workflows, give spec.executor")
 	}
-	collect(&problems, apivalidation.ValidateAnnotations(work.Annotations, field.NewPath("metadata", "annotations")))
-	collect(&problems, metavalidation.ValidateLabels(work.Labels, field.NewPath("metadata", "labels")))
-
-	size, manifestProblems := validateManifests(work.Spec.Workload.Manifests)
-	problems = append(problems, manifestProblems...)
-	configProblems, warnings := validateConfigs(work)
-	problems = append(problems, configProblems...)
-
-	if size > contract.MaxManifestsBytes {
-		problems = append(problems, fmt.Errorf("spec.workload.manifests: %d bytes, the limit is %d", size, contract.MaxManifestsBytes))
-		return warnings, contract.Errorf(contract.ErrTooLarge, "%w", errors.Join(problems...))
+	if work.Annotations[lastApplied] == mask {
+		c.problems.add(annotations.under(lastApplied), "%s is the mask that get and build print, not a value: leave it out", mask)
 	}
-	if len(problems) > 0 {
-		return warnings, contract.Errorf(contract.ErrInvalidManifest, "%w", errors.Join(problems...))
-	}
-	return warnings, nil
+	c.annotations(annotations, work.Annotations)
+	c.labels(metadata.under("labels"), work.Labels)
+	c.workServerFields(at, work)
 }
 
-func collect(problems *[]error, found field.ErrorList) {
-	for _, problem := range found {
-		*problems = append(*problems, problem)
+// labels by the rules of Kubernetes, each with its own path.
+func (c *checker) labels(at place, labels map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		for _, text := range validation.IsQualifiedName(key) {
+			c.problems.add(at.under(key), "key %q: %s", key, text)
+		}
+		for _, text := range validation.IsValidLabelValue(labels[key]) {
+			c.problems.add(at.under(key), "%q: %s", labels[key], text)
+		}
 	}
 }
 
-func validateManifests(manifests []workv1.Manifest) (size int, problems []error) {
-	if len(manifests) == 0 {
-		return 0, []error{errors.New("spec.workload.manifests: empty, give at least one manifest")}
+func (c *checker) annotations(at place, annotations map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		for _, text := range validation.IsQualifiedName(strings.ToLower(key)) { // as Kubernetes does
+			c.problems.add(at.under(key), "key %q: %s", key, text)
+		}
 	}
-	seen := map[Identity]int{}
+	if err := apivalidation.ValidateAnnotationsSize(annotations); err != nil {
+		c.problems.add(at, "%s: shorten them", err)
+	}
+}
+
+// manifests checks each object by itself and all against each other.
+func (c *checker) manifests(manifests []workv1.Manifest, placeOf func(index int) place) {
+	seen := map[Identity]place{}
 	for index, manifest := range manifests {
-		path := fmt.Sprintf("spec.workload.manifests[%d]", index)
+		at := placeOf(index)
 		// manifest.Size, the figure that Maestro's client and every agent compare with their limit, is a few bytes
 		// more than the JSON itself.
-		size += manifest.Size()
-		h, err := readHead(manifest)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", path, err))
+		c.bytes += manifest.Size()
+		c.content(at, manifest.Raw)
+		c.serverFields(at, manifest.Raw)
+		h, readable := c.head(at, manifest.Raw)
+		if !readable || h.Kind == "" || h.Metadata.Name == "" {
 			continue
 		}
-		problems = append(problems, validateHead(path, h)...)
-		for _, problem := range validateContent(manifest) {
-			problems = append(problems, fmt.Errorf("%s: %w", path, problem))
-		}
-		if h.Kind == "" || h.Metadata.Name == "" {
-			continue
-		}
+		c.heads = append(c.heads, checkedHead{head: h, place: at})
 		identity := h.identity()
 		if first, found := seen[identity]; found {
-			problems = append(problems, fmt.Errorf("%s: %s is already manifest %d; the API version does not tell objects apart", path, identity, first))
+			c.problems.clash(at, first, "%s is there twice (the API version does not tell objects apart): leave one out; the first is", identity)
 			continue
 		}
-		seen[identity] = index
+		seen[identity] = at
 	}
-	return size, problems
 }
 
-func validateHead(path string, h head) []error {
-	var problems []error
-	bad := func(where, format string, args ...any) {
-		problems = append(problems, fmt.Errorf("%s.%s: %s", path, where, fmt.Sprintf(format, args...)))
+func (c *checker) head(at place, raw []byte) (h head, readable bool) {
+	if kind := kindOf(raw); kind != "an object" {
+		if len(raw) == 0 {
+			kind = "nothing"
+		}
+		c.problems.add(at, "not a Kubernetes object, but %s: give one", kind)
+		return h, false
+	}
+	h, err := headOf(raw)
+	if err != nil {
+		c.problems.typeError(at, raw, err)
+		return h, false
+	}
+	if h.Kind == "List" && h.APIVersion == "v1" {
+		c.problems.add(at.under("kind"), "a List is no object that a cluster keeps: give its items as manifests of their own")
+		return h, false
 	}
 	for _, text := range apiVersionProblems(h.APIVersion) {
-		bad("apiVersion", "%s", text)
+		c.problems.add(at.under("apiVersion"), "%s", text)
 	}
 	if h.Kind == "" {
-		bad("kind", "required")
+		c.problems.add(at.under("kind"), "required")
 	}
+	c.metadata(at.under(fieldMetadata), h)
+	return h, true
+}
+
+func (c *checker) metadata(at place, h head) {
 	if h.Metadata.Name == "" {
-		bad("metadata.name", "required")
+		c.problems.add(at.under("name"), "required")
 	}
 	if h.Metadata.GenerateName != "" {
-		bad("metadata.generateName", "not allowed, give metadata.name")
-	}
-	if h.Metadata.ResourceVersion != "" {
-		bad("metadata.resourceVersion", "set by a server, leave it out")
-	}
-	if h.Metadata.DeletionGracePeriodSeconds != nil {
-		bad("metadata.deletionGracePeriodSeconds", "set by a server, leave it out")
+		c.problems.add(at.under("generateName"), "not allowed, give metadata.name: every apply would make another object")
 	}
 	if h.Metadata.Namespace != "" {
 		for _, text := range apivalidation.ValidateNamespaceName(h.Metadata.Namespace, false) {
-			bad("metadata.namespace", "%q: %s", h.Metadata.Namespace, text)
+			c.problems.add(at.under("namespace"), "%q: %s", h.Metadata.Namespace, text)
 		}
 	}
-	metadata := field.NewPath(path).Child("metadata")
-	collect(&problems, apivalidation.ValidateAnnotations(h.Metadata.Annotations, metadata.Child("annotations")))
-	collect(&problems, apivalidation.ValidateFinalizers(h.Metadata.Finalizers, metadata.Child("finalizers")))
-	collect(&problems, metavalidation.ValidateLabels(h.Metadata.Labels, metadata.Child("labels")))
-	return problems
+	c.annotations(at.under("annotations"), h.Metadata.Annotations)
+	c.labels(at.under("labels"), h.Metadata.Labels)
+	for _, problem := range apivalidation.ValidateFinalizers(h.Metadata.Finalizers, field.NewPath("")) {
+		c.problems.add(at.under("finalizers"), "%s", problem.ErrorBody())
+	}
 }
 
-// validateConfigs warns about manifestConfigs that match no manifest: the agent would never report what they ask for.
-func validateConfigs(work *workv1.ManifestWork) (problems []error, warnings []string) {
-	names := map[[3]string]bool{}
-	for _, manifest := range work.Spec.Workload.Manifests {
-		if h, err := readHead(manifest); err == nil {
-			names[[3]string{h.group(), h.Metadata.Namespace, h.Metadata.Name}] = true
+// size checks the manifests of a work together.
+func (c *checker) size(at place, manifests int) {
+	switch {
+	case manifests == 0:
+		c.problems.add(at, "empty, give at least one manifest")
+	case c.bytes > contract.MaxManifestsBytes:
+		c.tooLarge = true
+		c.problems.add(at, "%s: split the work", tooManyBytes(c.bytes))
+	}
+}
+
+// bareSize checks bare objects, which may end in several works.
+func (c *checker) bareSize(manifests []workv1.Manifest, placeOf func(index int) place) {
+	for index, manifest := range manifests {
+		if size := manifest.Size(); size > contract.MaxManifestsBytes {
+			c.tooLarge = true
+			c.problems.add(placeOf(index), "%s: make the object smaller", tooManyBytes(size))
 		}
 	}
-	for index, config := range work.Spec.ManifestConfigs {
-		id := config.ResourceIdentifier
-		path := fmt.Sprintf("spec.manifestConfigs[%d].resourceIdentifier", index)
-		if id.Resource == "" || id.Name == "" {
-			problems = append(problems, fmt.Errorf("%s: resource %q, name %q: both are required", path, id.Resource, id.Name))
-			continue
-		}
-		if !names[[3]string{id.Group, id.Namespace, id.Name}] {
-			warnings = append(warnings, fmt.Sprintf("%s: %s.%s %s/%s matches no manifest of the work", path, id.Resource, id.Group, id.Namespace, id.Name))
-		}
+	if !c.tooLarge && c.bytes > contract.MaxManifestsBytes {
+		c.warnings.add(place{document: -1}, "%s of one ManifestWork: the objects need several", tooManyBytes(c.bytes))
 	}
-	return problems, warnings
+}
+
+func tooManyBytes(size int) string {
+	return fmt.Sprintf("%d bytes, the limit is %d", size, contract.MaxManifestsBytes)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/big"
 	"regexp"
 	"strconv"
@@ -15,13 +14,9 @@ import (
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
-const (
-	// maxNodes bounds the work that aliases and merge keys can cause without writing anything; a document has fewer
-	// nodes of its own than bytes.
-	maxNodes = contract.MaxWorkBytes
-	// maxDoubled bounds how many doubled keys one message names.
-	maxDoubled = 10
-)
+// maxNodes bounds the work that aliases and merge keys can cause without writing anything; a file has fewer nodes of its
+// own than bytes.
+const maxNodes = contract.MaxWorkBytes
 
 // jsonNumber is the grammar of JSON: a number of this form keeps its text.
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
@@ -32,27 +27,37 @@ var booleans = map[string]bool{
 	"false": false, "False": false, "FALSE": false, "no": false, "No": false, "NO": false, "off": false, "Off": false, "OFF": false, "n": false, "N": false,
 }
 
-// yamlToJSON turns a document into JSON with its keys in the order given. Numbers keep their text, so that none passes
-// through a double; what YAML 1.1 calls a boolean is one, as for kubectl.
-func yamlToJSON(document *goyaml.Node) ([]byte, error) {
-	e := &encoder{open: map[*goyaml.Node]bool{}}
-	if err := e.value(document); err != nil {
-		return nil, err
-	}
-	return e.out.Bytes(), errors.Join(e.doubled...)
+// encoder turns YAML documents into JSON with their keys in the order given. Numbers keep their text, so that none passes
+// through a double; what YAML 1.1 calls a boolean is one, as for kubectl. The bounds hold for all documents together.
+type encoder struct {
+	out   bytes.Buffer
+	nodes int
+	open  map[*goyaml.Node]bool
+	// place of the document, and the way from there.
+	place place
+	path  trail
+	found *findings
 }
 
-type encoder struct {
-	out     bytes.Buffer
-	nodes   int
-	open    map[*goyaml.Node]bool
-	doubled []error
+// errUnreadable ends the reading of a document; what is wrong stands among the findings.
+var errUnreadable = errors.New("unreadable")
+
+func newEncoder(found *findings) *encoder {
+	return &encoder{open: map[*goyaml.Node]bool{}, found: found}
+}
+
+// here is where the encoder stands.
+func (e *encoder) here() place { return place{e.place.document, e.path.below(e.place.path)} }
+
+func (e *encoder) bad(node *goyaml.Node, format string, args ...any) error {
+	e.found.onLine(e.here(), node.Line, format, args...)
+	return errUnreadable
 }
 
 // enter counts a node and refuses what has grown out of proportion.
 func (e *encoder) enter(node *goyaml.Node) error {
 	if e.nodes++; e.nodes > maxNodes || e.out.Len() > contract.MaxWorkBytes {
-		return fmt.Errorf("line %d: larger than %d bytes with its aliases expanded", node.Line, contract.MaxWorkBytes)
+		return e.bad(node, "larger than %d bytes with its aliases expanded: use fewer aliases", contract.MaxWorkBytes)
 	}
 	return nil
 }
@@ -71,17 +76,17 @@ func (e *encoder) value(node *goyaml.Node) error {
 	case goyaml.MappingNode:
 		return e.mapping(node)
 	case goyaml.ScalarNode:
-		text, err := scalar(node)
+		text, err := e.scalar(node)
 		e.out.Write(text)
 		return err
 	default:
-		return fmt.Errorf("line %d: not a YAML value", node.Line)
+		return e.bad(node, "not a YAML value")
 	}
 }
 
 func (e *encoder) alias(node *goyaml.Node, visit func(*goyaml.Node) error) error {
 	if e.open[node.Alias] {
-		return fmt.Errorf("line %d: anchor %q contains itself", node.Line, node.Value)
+		return e.bad(node, "anchor %q contains itself", node.Value)
 	}
 	e.open[node.Alias] = true
 	defer delete(e.open, node.Alias)
@@ -94,12 +99,23 @@ func (e *encoder) sequence(node *goyaml.Node) error {
 		if index > 0 {
 			e.out.WriteByte(',')
 		}
-		if err := e.value(item); err != nil {
+		if err := e.inside(e.path.item(index), item); err != nil {
 			return err
 		}
 	}
 	e.out.WriteByte(']')
 	return nil
+}
+
+// inside writes the value that stands at a path.
+func (e *encoder) inside(path trail, node *goyaml.Node) error {
+	outer := e.path
+	e.path = path
+	err := e.value(node)
+	if err == nil {
+		e.path = outer
+	}
+	return err
 }
 
 // entry is one key of a mapping after the merge keys are resolved.
@@ -120,7 +136,7 @@ func (e *encoder) mapping(node *goyaml.Node) error {
 		}
 		e.out.Write(quoted(field.key))
 		e.out.WriteByte(':')
-		if err := e.value(field.value); err != nil {
+		if err := e.inside(e.path.key(field.key), field.value); err != nil {
 			return err
 		}
 	}
@@ -150,8 +166,10 @@ func (e *encoder) collect(node *goyaml.Node, into *fields) error {
 		if err != nil {
 			return err
 		}
-		if own[key] && len(e.doubled) < maxDoubled {
-			e.doubled = append(e.doubled, fmt.Errorf("line %d: key %q is already set on line %d", keyNode.Line, key, into.line[key]))
+		if own[key] && !e.found.full() {
+			e.found.list = append(e.found.list, finding{
+				place: e.here().under(key), line: keyNode.Line, text: doubledText(key, into.line[key]),
+			})
 		}
 		own[key] = true
 		if _, found := into.line[key]; found {
@@ -185,7 +203,7 @@ func (e *encoder) merge(source *goyaml.Node, into *fields) error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("line %d: << merges a mapping or a list of mappings", source.Line)
+		return e.bad(source, "<< merges a mapping or a list of mappings")
 	}
 }
 
@@ -195,9 +213,9 @@ func (e *encoder) key(node *goyaml.Node) (string, error) {
 		node = node.Alias
 	}
 	if node.Kind != goyaml.ScalarNode || node.ShortTag() == "!!null" {
-		return "", fmt.Errorf("line %d: a key must be a string", node.Line)
+		return "", e.bad(node, "a key must be a string")
 	}
-	text, err := scalar(node)
+	text, err := e.scalar(node)
 	if err != nil || text[0] != '"' {
 		return string(text), err
 	}
@@ -207,17 +225,17 @@ func (e *encoder) key(node *goyaml.Node) (string, error) {
 }
 
 // scalar gives the JSON of a scalar.
-func scalar(node *goyaml.Node) ([]byte, error) {
+func (e *encoder) scalar(node *goyaml.Node) ([]byte, error) {
 	plain := node.Style&(goyaml.DoubleQuotedStyle|goyaml.SingleQuotedStyle|goyaml.LiteralStyle|goyaml.FoldedStyle|goyaml.TaggedStyle) == 0
 	switch tag := node.ShortTag(); {
 	case tag == "!!null":
 		return []byte("null"), nil
 	case tag == "!!int" || tag == "!!float":
-		return number(node)
+		return e.number(node)
 	case tag == "!!binary":
 		var text string
 		if err := node.Decode(&text); err != nil {
-			return nil, errors.New(plainYAMLError(err))
+			return nil, e.bad(node, "%s", plainError(err))
 		}
 		return quoted(text), nil
 	case tag == "!!bool" || tag == "!!str" && plain:
@@ -228,7 +246,7 @@ func scalar(node *goyaml.Node) ([]byte, error) {
 	return quoted(node.Value), nil
 }
 
-func number(node *goyaml.Node) ([]byte, error) {
+func (e *encoder) number(node *goyaml.Node) ([]byte, error) {
 	if jsonNumber.MatchString(node.Value) {
 		return []byte(node.Value), nil
 	}
@@ -238,7 +256,7 @@ func number(node *goyaml.Node) ([]byte, error) {
 	}
 	value, err := strconv.ParseFloat(text, 64)
 	if err != nil || value-value != 0 {
-		return nil, fmt.Errorf("line %d: %s is not a number that JSON knows", node.Line, node.Value)
+		return nil, e.bad(node, "%s is not a number that JSON knows: write it in quotes if a text is meant", node.Value)
 	}
 	return json.Marshal(value)
 }

@@ -12,9 +12,11 @@ import (
 
 // applyFlags are the flags of apply that become parts of its request.
 type applyFlags struct {
-	file, consumer, wait, patience, grace string
-	generation                            int64
-	force                                 bool
+	inputFlags
+
+	consumer, wait, patience, grace string
+	generation                      int64
+	force                           bool
 }
 
 func (a *app) applyCommand() *cobra.Command {
@@ -32,7 +34,7 @@ running; a work that already is as wanted is not written again.`,
 		Args: noArguments,
 	}
 	set := command.Flags()
-	set.StringVar(&flags.file, "manifest-file", "", "file with one ManifestWork, YAML or JSON; - for standard input (required)")
+	flags.add(command, "one ManifestWork")
 	set.StringVar(&flags.consumer, "consumer", "", "Maestro consumer, that is the managed cluster (required)")
 	set.StringVar(&flags.wait, "wait", "", "wait for a condition; without a value: Available")
 	set.Lookup("wait").NoOptDefVal = conditionAvailable
@@ -51,30 +53,27 @@ running; a work that already is as wanted is not written again.`,
 			if err := required("--manifest-file", flags.file, "--consumer", flags.consumer); err != nil {
 				return request, err
 			}
-			return a.withWork(ctx, request, flags.file)
+			return a.withWork(ctx, request, flags.inputFlags)
 		})
 	}
 	return command
 }
 
 // withWork reads and checks the work, the condition included, with the code that the operation uses too.
-func (a *app) withWork(ctx context.Context, request contract.Request, path string) (contract.Request, error) {
-	name, data, err := a.readManifest(ctx, path)
-	if err != nil {
-		return request, err
-	}
-	work, err := manifest.Parse(name, data)
-	if err != nil {
-		return request, err
-	}
-	request.Name = work.Name
-	warnings, err := manifest.Validate(work, request.Consumer)
-	for _, warning := range warnings {
-		a.say("warning: " + warning)
+func (a *app) withWork(ctx context.Context, request contract.Request, flags inputFlags) (contract.Request, error) {
+	input, _, err := a.input(ctx, flags, request.Consumer)
+	if input != nil && input.Work != nil {
+		request.Name = input.Work.Name
 	}
 	if err != nil {
 		return request, err
 	}
+	if input.Work == nil {
+		return request, contract.Errorf(contract.ErrInvalidManifest, "%w", manifest.Problems{{
+			File: input.Name, Text: "bare objects, want one ManifestWork; maestro-cli build makes one of them",
+		}})
+	}
+	work := input.Work
 	if request.Work, err = manifest.Encode(work); err != nil {
 		return request, err
 	}

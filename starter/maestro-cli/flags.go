@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -75,7 +74,8 @@ func checkWait(flag, text string) (manifest.Expression, error) {
 	return expression, nil
 }
 
-// readManifest reads a file, or standard input for "-", up to one byte more than a work may have.
+// readManifest reads a file, or standard input for "-". Of what is larger than a work may be only the size is kept, for
+// the refusal.
 func (a *app) readManifest(ctx context.Context, path string) (name string, data []byte, err error) {
 	if path != "-" {
 		file, err := os.Open(path)
@@ -83,36 +83,68 @@ func (a *app) readManifest(ctx context.Context, path string) (name string, data 
 			return path, nil, contract.Errorf(contract.ErrInvalidInput, "read --manifest-file: %w", err)
 		}
 		defer file.Close()
-		data, err = readBounded(file)
-		if err != nil {
-			return path, nil, contract.Errorf(contract.ErrInvalidInput, "read --manifest-file: %w", err)
-		}
-		return path, data, nil
+		data, err = readBounded(path, file)
+		return path, data, err
 	}
+	const standardInput = "standard input"
 	type read struct {
 		data []byte
 		err  error
 	}
 	done := make(chan read, 1)
 	go func() { // ends with its input, or with the process: a read of a terminal cannot be cancelled
-		data, err := readBounded(a.stdin)
+		data, err := readBounded(standardInput, a.stdin)
 		done <- read{data, err}
 	}()
 	select {
 	case <-ctx.Done():
-		return "standard input", nil, contract.Errorf(contract.ErrInvalidInput, "interrupted while reading standard input: %w", ctx.Err())
+		return standardInput, nil, contract.Errorf(contract.ErrInvalidInput, "interrupted while reading standard input: %w", ctx.Err())
 	case got := <-done:
-		if got.err != nil {
-			return "standard input", nil, contract.Errorf(contract.ErrInvalidInput, "read standard input: %w", got.err)
-		}
-		return "standard input", got.data, nil
+		return standardInput, got.data, got.err
 	}
 }
 
-func readBounded(input io.Reader) ([]byte, error) {
+func readBounded(name string, input io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(input, contract.MaxWorkBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read: %w", err)
+	var more int64
+	if err == nil && len(data) > contract.MaxWorkBytes {
+		more, err = io.Copy(io.Discard, input)
+	}
+	switch {
+	case err != nil:
+		return nil, contract.Errorf(contract.ErrInvalidInput, "read %s: %w", name, err)
+	case len(data) > contract.MaxWorkBytes:
+		return nil, manifest.TooLarge(name, int64(len(data))+more)
 	}
 	return data, nil
+}
+
+// inputFlags are the flags of every command that reads manifests.
+type inputFlags struct {
+	file                         string
+	stripServerFields, plaintext bool
+}
+
+func (f *inputFlags) add(command *cobra.Command, holds string) {
+	command.Flags().StringVar(&f.file, "manifest-file", "", "file with "+holds+", YAML or JSON; - for standard input (required)")
+	command.Flags().BoolVar(&f.stripServerFields, "strip-server-fields", false, "drop the status and the metadata that only a server sets, as in an export")
+	command.Flags().BoolVar(&f.plaintext, "allow-plaintext-secrets", false, "take Secrets although everyone who may read the workflow's history can read them")
+}
+
+// input reads and checks the file. The warnings are said already.
+func (a *app) input(ctx context.Context, flags inputFlags, consumer string) (*manifest.Input, manifest.Problems, error) {
+	name, data, err := a.readManifest(ctx, flags.file)
+	if err != nil {
+		return nil, nil, err
+	}
+	options := manifest.Options{Consumer: consumer, StripServerFields: flags.stripServerFields, AllowPlaintextSecrets: flags.plaintext}
+	input, err := manifest.ParseInput(name, data, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	warnings, err := input.Validate(options)
+	for _, warning := range warnings {
+		a.say("warning: " + warning.String())
+	}
+	return input, warnings, err
 }

@@ -6,76 +6,83 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
-// validDocument is what validate prints for a work without problems.
+// What a file holds.
+const (
+	holdsWork    = "ManifestWork"
+	holdsObjects = "objects"
+)
+
+// validDocument is what validate prints for an input without problems.
 type validDocument struct {
-	Valid     bool     `json:"valid"`
-	Name      string   `json:"name"`
+	Valid bool `json:"valid"`
+	// Kind is ManifestWork or objects; the latter have no name.
+	Kind      string   `json:"kind"`
+	Name      string   `json:"name,omitempty"`
 	Consumer  string   `json:"consumer,omitempty"`
 	Manifests []string `json:"manifests"`
 	Warnings  []string `json:"warnings,omitempty"`
 }
 
 func (a *app) validateCommand() *cobra.Command {
-	var file, consumer string
+	var flags inputFlags
+	var consumer string
 	command := &cobra.Command{
 		Use:   "validate --manifest-file FILE [--consumer NAME]",
-		Short: "Check a ManifestWork without any server",
-		Long: `Check a ManifestWork without any server, with the code that apply uses.
+		Short: "Check a ManifestWork, or bare Kubernetes objects, without any server",
+		Long: `Check a ManifestWork, or bare Kubernetes objects, without any server, with the code that apply uses.
 
-Problems are printed on standard error, one per line; the exit code is 2 then.`,
+All problems are printed on standard error, one per line with file, line and path; the exit code is 2 then. Warnings do
+not change the exit code.`,
 		Args: noArguments,
 	}
-	command.Flags().StringVar(&file, "manifest-file", "", "file with one ManifestWork, YAML or JSON; - for standard input (required)")
+	flags.add(command, "one ManifestWork or Kubernetes objects")
 	command.Flags().StringVar(&consumer, "consumer", "", "Maestro consumer that the work is meant for")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		settings, err := settingsOf(command)
 		if err == nil {
-			err = required("--manifest-file", file)
+			err = required("--manifest-file", flags.file)
 		}
 		if err != nil {
 			return failed("validate", err)
 		}
-		document, err := a.validate(command.Context(), file, consumer)
+		document, err := a.validate(command.Context(), flags, consumer)
 		if err != nil && command.Context().Err() != nil {
-			return &failure{reason: reasonInterrupted, where: "validate " + file, err: errors.New("interrupted")}
+			return &failure{reason: reasonInterrupted, where: "validate " + flags.file, err: errors.New("interrupted")}
 		}
 		if err != nil {
 			a.say(strings.Split(err.Error(), "\n")...)
-			failure := failed("validate "+file, err)
+			failure := failed("validate "+flags.file, err)
 			failure.said = true
 			return failure
 		}
 		if err := a.print(settings.Output, document); err != nil {
-			return &failure{reason: reasonOutput, where: "validate " + file, err: err}
+			return &failure{reason: reasonOutput, where: "validate " + flags.file, err: err}
 		}
 		return nil
 	}
 	return command
 }
 
-func (a *app) validate(ctx context.Context, file, consumer string) (validDocument, error) {
-	document := validDocument{Valid: true, Consumer: consumer, Manifests: []string{}}
-	name, data, err := a.readManifest(ctx, file)
-	if err != nil {
-		return document, err
-	}
-	work, err := manifest.Parse(name, data)
-	if err != nil {
-		return document, err
-	}
-	document.Name = work.Name
-	document.Warnings, err = manifest.Validate(work, consumer)
-	for _, warning := range document.Warnings {
-		a.say("warning: " + warning)
-	}
+func (a *app) validate(ctx context.Context, flags inputFlags, consumer string) (validDocument, error) {
+	document := validDocument{Valid: true, Kind: holdsObjects, Consumer: consumer, Manifests: []string{}}
+	input, warnings, err := a.input(ctx, flags, consumer)
 	if err := errors.Join(err, checkConsumer(consumer)); err != nil {
 		return document, err
 	}
+	for _, warning := range warnings {
+		document.Warnings = append(document.Warnings, warning.String())
+	}
+	work := &workv1.ManifestWork{}
+	if input.Work != nil {
+		document.Kind, document.Name = holdsWork, input.Work.Name
+	}
+	work.Spec.Workload.Manifests = input.Manifests
 	identities, err := manifest.Identities(work)
 	if err != nil {
 		return document, contract.Errorf(contract.ErrInvalidManifest, "%w", err)
