@@ -183,7 +183,7 @@ func (i *Input) Validate(options Options) (warnings Problems, err error) {
 	if i.Work != nil {
 		c.work(i.root, i.Work, options.Consumer)
 		c.manifests(i.Work.Spec.Workload.Manifests, i.placeOf)
-		c.size(i.root.under("spec").under("workload").under("manifests"), len(i.places))
+		c.size(i.root.under("spec").under("workload").under("manifests"), len(i.Work.Spec.Workload.Manifests))
 		c.spec(i.root.under("spec"), i.Work)
 	} else {
 		c.manifests(i.Manifests, i.placeOf)

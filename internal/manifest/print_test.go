@@ -20,7 +20,7 @@ func compact(t require.TestingT, value any) string {
 
 func TestYAMLPrintsWhatEveryReaderReadsAlike(t *testing.T) {
 	for raw, want := range map[string]string{
-		`{"z":1,"a":{"b":[1,"x",{"c":null,"d":true}],"e":{},"f":[]}}`: "z: 1\na:\n  b:\n    - 1\n    - x\n    - c: null\n      d: true\n  e: {}\n  f: []\n",
+		`{"z":1,"a":{"b":[1,"x",{"c":null,"d":true}],"e":{},"f":[]}}`:                "z: 1\na:\n  b:\n    - 1\n    - x\n    - c: null\n      d: true\n  e: {}\n  f: []\n",
 		`{"list":[9007199254740993,123456789012345678901234567890,1e3,1.0,0.10,-0]}`: "list:\n  - 9007199254740993\n  - 123456789012345678901234567890\n  - 1e3\n  - 1.0\n  - 0.10\n  - -0\n",
 		`{"s":["yes","No","on","y","01","1e3","1:30","0x1f","~","null",".inf","2026-01-01","1_0","","- a","a: b","a #b","=","<<","a b","a/b.c"]}`: `s:
   - "yes"
