@@ -26,8 +26,8 @@ func (c *checker) spec(at place, work *workv1.ManifestWork) {
 }
 
 func (c *checker) config(at place, config *workv1.ManifestConfigOption, m *matcher) {
-	matched := c.identifier(at.under("resourceIdentifier"), config.ResourceIdentifier, m, true)
-	c.feedback(at.under("feedbackRules"), config.FeedbackRules, matched)
+	found := c.identifier(at.under("resourceIdentifier"), config.ResourceIdentifier, m, true)
+	c.feedback(at.under("feedbackRules"), config.FeedbackRules, found)
 	c.conditionRules(at.under("conditionRules"), config.ConditionRules)
 	if config.UpdateStrategy != nil {
 		c.updateStrategy(at.under("updateStrategy"), config.UpdateStrategy)
@@ -53,8 +53,8 @@ func oneOf[T ~string](c *checker, at place, have T, known ...T) {
 	c.problems.add(at, "%s: give %s", what, strings.Join(words, " or "))
 }
 
-// identifier checks that a resource identifier names an object of the work, and gives those that it names.
-func (c *checker) identifier(at place, id workv1.ResourceIdentifier, m *matcher, wildcards bool) []checkedHead {
+// identifier checks that a resource identifier names an object of the work.
+func (c *checker) identifier(at place, id workv1.ResourceIdentifier, m *matcher, wildcards bool) match {
 	if id.Resource == "" {
 		c.problems.add(at.under("resource"), "required: give the plural, like configmaps")
 	}
@@ -62,15 +62,15 @@ func (c *checker) identifier(at place, id workv1.ResourceIdentifier, m *matcher,
 		c.problems.add(at.under("name"), "required")
 	}
 	if id.Resource == "" || id.Name == "" {
-		return nil
+		return match{}
 	}
-	named := m.named(id, wildcards)
-	matched := slices.DeleteFunc(slices.Clone(named), func(h checkedHead) bool { return !h.isResource(id.Resource) })
+	found := m.find(id, wildcards)
 	switch {
-	case len(matched) > 0:
-	case len(named) > 0:
+	case found.matched != nil || found.unknown:
+	case c.warnings.full():
+	case found.named != nil:
 		c.warnings.add(at.under("resource"), "%q matches no manifest of the work: the resource of %s is written %q",
-			id.Resource, named[0].identity(), named[0].resource())
+			id.Resource, found.named.identity(), found.named.plural)
 	default:
 		field, text := m.difference(id)
 		if field != "" {
@@ -78,44 +78,91 @@ func (c *checker) identifier(at place, id workv1.ResourceIdentifier, m *matcher,
 		}
 		c.warnings.add(at, "%s matches no manifest of the work%s", identified(id), text)
 	}
-	return matched
+	return found
 }
+
+// maxMatches bounds how many manifests are compared with wildcards; whoever needs more is not warned any more.
+const maxMatches = 5_000_000
 
 // matcher finds manifests by their names.
 type matcher struct {
-	heads []checkedHead
-	exact map[[3]string][]checkedHead
+	heads   []checkedHead
+	exact   map[[3]string]*checkedHead
+	matches int
+}
+
+// match is what an identifier names.
+type match struct {
+	// named has the group, namespace and name, matched the resource, too; statusless is matched and has no well-known
+	// status. Each is the first of its sort.
+	named, matched, statusless *checkedHead
+	// unknown: nobody looked.
+	unknown bool
+}
+
+func (m *match) add(h *checkedHead, resource string) {
+	if m.named == nil {
+		m.named = h
+	}
+	if (m.matched == nil || m.statusless == nil) && h.isResource(resource) {
+		if m.matched == nil {
+			m.matched = h
+		}
+		if !wellKnown[h.APIVersion+"/"+h.Kind] {
+			m.statusless = h
+		}
+	}
 }
 
 func newMatcher(heads []checkedHead) *matcher {
-	m := &matcher{heads: heads, exact: map[[3]string][]checkedHead{}}
-	for _, h := range heads {
-		key := [3]string{h.group(), h.Metadata.Namespace, h.Metadata.Name}
-		m.exact[key] = append(m.exact[key], h)
+	m := &matcher{heads: heads, exact: map[[3]string]*checkedHead{}}
+	for index := range heads {
+		h := &heads[index]
+		h.inGroup, h.plural = h.group(), h.resource()
+		key := [3]string{h.inGroup, h.Metadata.Namespace, h.Metadata.Name}
+		h.next = m.exact[key]
+		m.exact[key] = h
 	}
 	return m
 }
 
-// named gives the manifests with an identifier's group, namespace and name. Agents take * in the last two of a
-// manifestConfig for any text, but not in an orphaningRule.
-func (m *matcher) named(id workv1.ResourceIdentifier, wildcards bool) []checkedHead {
+// find the manifests with an identifier's group, namespace and name. Agents take * in the last two of a manifestConfig
+// for any text, but not in an orphaningRule.
+func (m *matcher) find(id workv1.ResourceIdentifier, wildcards bool) match {
+	var found match
 	if !wildcards || !strings.Contains(id.Namespace+id.Name, "*") {
-		return m.exact[[3]string{id.Group, id.Namespace, id.Name}]
+		for h := m.exact[[3]string{id.Group, id.Namespace, id.Name}]; h != nil && !m.exhausted(1); h = h.next {
+			found.add(h, id.Resource)
+		}
+		return found
 	}
-	var found []checkedHead
-	for _, h := range m.heads {
-		if h.group() == id.Group && glob(id.Namespace, h.Metadata.Namespace) && glob(id.Name, h.Metadata.Name) {
-			found = append(found, h)
+	if m.exhausted(len(m.heads)) {
+		return match{unknown: true}
+	}
+	namespace, name := strings.Split(id.Namespace, "*"), strings.Split(id.Name, "*")
+	for index := range m.heads {
+		h := &m.heads[index]
+		if h.inGroup == id.Group && globbed(namespace, h.Metadata.Namespace) && globbed(name, h.Metadata.Name) {
+			found.add(h, id.Resource)
 		}
 	}
 	return found
 }
 
+// exhausted counts comparisons.
+func (m *matcher) exhausted(more int) bool {
+	m.matches += more
+	return m.matches > maxMatches
+}
+
 // difference names the field that keeps an identifier from matching the manifest that is nearest to it.
 func (m *matcher) difference(id workv1.ResourceIdentifier) (field, text string) {
-	nearest, score := checkedHead{}, 0
-	for _, h := range m.heads {
-		sameName, sameSpace, sameGroup := glob(id.Name, h.Metadata.Name), glob(id.Namespace, h.Metadata.Namespace), h.group() == id.Group
+	var nearest *checkedHead
+	score := 2
+	namespace, name := strings.Split(id.Namespace, "*"), strings.Split(id.Name, "*")
+	for index := range m.heads {
+		h := &m.heads[index]
+		sameName, sameSpace, sameGroup := globbed(name, h.Metadata.Name), globbed(namespace, h.Metadata.Namespace), h.inGroup == id.Group
 		points := 0
 		if sameGroup && h.isResource(id.Resource) {
 			points += 2
@@ -126,7 +173,7 @@ func (m *matcher) difference(id workv1.ResourceIdentifier) (field, text string) 
 		if sameSpace {
 			points++
 		}
-		if points < 3 || points <= score {
+		if points <= score {
 			continue
 		}
 		nearest, score = h, points
@@ -135,14 +182,14 @@ func (m *matcher) difference(id workv1.ResourceIdentifier) (field, text string) 
 			field, text = "namespace", fmt.Sprintf("namespace %q", id.Namespace)
 		case !sameGroup:
 			field, text = "group", fmt.Sprintf("group %q", id.Group)
-		case !sameName:
+		default:
 			field, text = "name", fmt.Sprintf("name %q", id.Name)
 		}
 	}
-	if score == 0 {
+	if nearest == nil {
 		return "", ""
 	}
-	return field, fmt.Sprintf(": %s matches nothing, the work has %s %s", text, nearest.resource(), nearest.where())
+	return field, fmt.Sprintf(": %s matches nothing, the work has %s %s", text, nearest.plural, nearest.where())
 }
 
 func identified(id workv1.ResourceIdentifier) string {
@@ -157,11 +204,10 @@ func (h head) where() string {
 	return h.Metadata.Namespace + "/" + h.Metadata.Name
 }
 
-// glob matches as agents do: * stands for any text.
-func glob(pattern, text string) bool {
-	parts := strings.Split(pattern, "*")
+// globbed matches a text with the parts of a pattern around its stars, each of which stands for any text, as for agents.
+func globbed(parts []string, text string) bool {
 	if len(parts) == 1 {
-		return pattern == text
+		return parts[0] == text
 	}
 	rest, found := strings.CutPrefix(text, parts[0])
 	if !found {
@@ -192,10 +238,13 @@ func (h head) resource() string {
 }
 
 // isResource leaves room for the plurals that a guess misses: of a kind that is a plural itself, and with a mere s.
-func (h head) isResource(resource string) bool {
+func (h *checkedHead) isResource(resource string) bool {
+	if resource == h.plural {
+		return true
+	}
 	singular := strings.ToLower(h.Kind)
 	if resource == singular {
-		return resource == h.resource() || strings.HasSuffix(singular, "s") && !strings.HasSuffix(singular, "ss")
+		return strings.HasSuffix(singular, "s") && !strings.HasSuffix(singular, "ss")
 	}
-	return resource == h.resource() || resource == singular+"s"
+	return resource == singular+"s"
 }

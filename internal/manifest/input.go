@@ -108,6 +108,7 @@ func (i *Input) take(objects []fileObject, options Options, found *findings) {
 }
 
 func (i *Input) takeObjects(objects []fileObject, options Options) {
+	i.Manifests, i.places = make([]workv1.Manifest, 0, len(objects)), make([]place, 0, len(objects))
 	for _, object := range objects {
 		raw := object.raw
 		if options.StripServerFields {

@@ -32,7 +32,7 @@ func (o fileObject) named() string {
 
 // objects takes the lists among the documents apart.
 func objects(documents [][]byte, found *findings) []fileObject {
-	o := &opener{found: found}
+	o := &opener{found: found, objects: make([]fileObject, 0, len(documents))}
 	for index, raw := range documents {
 		if at := (place{document: index}); kindOf(raw) == "a list" {
 			o.list(at, raw, fileObject{}, 0)

@@ -11,7 +11,7 @@ import (
 var wellKnown = map[string]bool{"apps/v1/Deployment": true, "apps/v1/DaemonSet": true, "batch/v1/Job": true, "v1/Pod": true}
 
 // feedback checks the rules of one manifestConfig, whose values share one list of names.
-func (c *checker) feedback(at place, rules []workv1.FeedbackRule, matched []checkedHead) {
+func (c *checker) feedback(at place, rules []workv1.FeedbackRule, found match) {
 	names := map[string]place{}
 	for index, rule := range rules {
 		here := at.at(index)
@@ -19,10 +19,9 @@ func (c *checker) feedback(at place, rules []workv1.FeedbackRule, matched []chec
 		if rule.Type == workv1.JSONPathsType && len(rule.JsonPaths) == 0 {
 			c.problems.add(here.under("jsonPaths"), "required with type %s", workv1.JSONPathsType)
 		}
-		for _, h := range matched {
-			if rule.Type == workv1.WellKnownStatusType && !wellKnown[h.APIVersion+"/"+h.Kind] {
-				c.warnings.add(here.under("type"), "%s has no well-known status, nothing would be reported: give %s", h.identity(), workv1.JSONPathsType)
-			}
+		if rule.Type == workv1.WellKnownStatusType && found.statusless != nil {
+			c.warnings.add(here.under("type"), "%s has no well-known status, nothing would be reported: give %s",
+				found.statusless.identity(), workv1.JSONPathsType)
 		}
 		for index, path := range rule.JsonPaths {
 			c.jsonPath(here.under("jsonPaths").at(index), path, names)

@@ -43,7 +43,9 @@ type checker struct {
 // checkedHead is the head of a manifest that can be identified.
 type checkedHead struct {
 	head
-	place place
+	// What matching needs, see [newMatcher]; next has the same group, namespace and name.
+	inGroup, plural string
+	next            *checkedHead
 }
 
 func (c *checker) errorType() contract.ErrorType {
@@ -122,7 +124,7 @@ func (c *checker) manifests(manifests []workv1.Manifest, placeOf func(index int)
 		if !readable || h.Kind == "" || h.Metadata.Name == "" {
 			continue
 		}
-		c.heads = append(c.heads, checkedHead{head: h, place: at})
+		c.heads = append(c.heads, checkedHead{head: h})
 		identity := h.identity()
 		if first, found := seen[identity]; found {
 			c.problems.clash(at, first, "%s is there twice (the API version does not tell objects apart): leave one out; the first is", identity)
@@ -173,6 +175,9 @@ func (c *checker) metadata(at place, h head) {
 	}
 	c.annotations(at.under("annotations"), h.Metadata.Annotations)
 	c.labels(at.under("labels"), h.Metadata.Labels)
+	if len(h.Metadata.Finalizers) == 0 {
+		return
+	}
 	for _, problem := range apivalidation.ValidateFinalizers(h.Metadata.Finalizers, field.NewPath("")) {
 		c.problems.add(at.under("finalizers"), "%s", problem.ErrorBody())
 	}
