@@ -72,7 +72,7 @@ func (c *checker) identifier(at place, id workv1.ResourceIdentifier, m *matcher,
 		c.warnings.add(at.under("resource"), "%q matches no manifest of the work: the resource of %s is written %q",
 			id.Resource, found.named.identity(), found.named.plural)
 	default:
-		field, text := m.difference(id)
+		field, text := m.difference(id, wildcards)
 		if field != "" {
 			at = at.under(field)
 		}
@@ -156,10 +156,13 @@ func (m *matcher) exhausted(more int) bool {
 }
 
 // difference names the field that keeps an identifier from matching the manifest that is nearest to it.
-func (m *matcher) difference(id workv1.ResourceIdentifier) (field, text string) {
+func (m *matcher) difference(id workv1.ResourceIdentifier, wildcards bool) (field, text string) {
 	var nearest *checkedHead
 	score := 2
-	namespace, name := strings.Split(id.Namespace, "*"), strings.Split(id.Name, "*")
+	namespace, name := []string{id.Namespace}, []string{id.Name}
+	if wildcards {
+		namespace, name = strings.Split(id.Namespace, "*"), strings.Split(id.Name, "*")
+	}
 	for index := range m.heads {
 		h := &m.heads[index]
 		sameName, sameSpace, sameGroup := globbed(name, h.Metadata.Name), globbed(namespace, h.Metadata.Namespace), h.inGroup == id.Group
@@ -189,7 +192,11 @@ func (m *matcher) difference(id workv1.ResourceIdentifier) (field, text string) 
 	if nearest == nil {
 		return "", ""
 	}
-	return field, fmt.Sprintf(": %s matches nothing, the work has %s %s", text, nearest.plural, nearest.where())
+	resource := nearest.plural
+	if nearest.isResource(id.Resource) {
+		resource = id.Resource
+	}
+	return field, fmt.Sprintf(": %s matches nothing, the work has %s %s", text, resource, nearest.where())
 }
 
 func identified(id workv1.ResourceIdentifier) string {

@@ -79,3 +79,33 @@ func TestValidateAndTheSDKDrawTheSameLine(t *testing.T) {
 		}
 	}
 }
+
+// The SDK's own table, and the rules that it has no case for.
+func TestValidateAgreesWithTheSDKsTable(t *testing.T) {
+	sized := func(size int) string {
+		return fmt.Sprintf(`{"apiVersion":"v1","data":"%s","kind":"Secret","metadata":{"name":"test%d","namespace":"test"}}`, strings.Repeat("a", size), size)
+	}
+	for name, sample := range map[string]struct {
+		manifests []string
+		refused   contract.ErrorType
+	}{
+		"not exceed the limit": {[]string{sized(100 * 1024), sized(100*1024 + 1)}, ""},
+		"exceed the limit":     {[]string{sized(300 * 1024), sized(200 * 1024)}, contract.ErrTooLarge},
+		"empty":                {nil, contract.ErrInvalidManifest},
+		"no name":              {[]string{object(``)}, contract.ErrInvalidManifest},
+		"an empty name":        {[]string{object(`"name":""`)}, contract.ErrInvalidManifest},
+		"generateName":         {[]string{object(`"name":"a","generateName":"a-"`)}, contract.ErrInvalidManifest},
+		"no kind":              {[]string{`{"apiVersion":"v1","metadata":{"name":"a"}}`}, contract.ErrInvalidManifest},
+		"no object":            {[]string{`"a"`}, contract.ErrInvalidManifest},
+	} {
+		work := workOf(sample.manifests...)
+		theirs := validator.ManifestValidator.ValidateManifests(work.Spec.Workload.Manifests)
+		_, ours := Validate(work, "")
+		assert.Equal(t, sample.refused != "", theirs != nil, "%s: the SDK: %v", name, theirs)
+		if sample.refused == "" {
+			assert.NoError(t, ours, name)
+			continue
+		}
+		assert.Equal(t, sample.refused, contract.TypeOf(ours), "%s: %v", name, ours)
+	}
+}
