@@ -121,6 +121,8 @@ func TestApplyRefusesBadInputBeforeAnythingIsSent(t *testing.T) {
 	bad := manifestFile(t, strings.Replace(workYAML, "spec:", "specs:", 1))
 	empty := manifestFile(t, strings.Replace(workYAML, "name: web\n", "name: Web_1\n", 1))
 	large := manifestFile(t, workYAML+"# "+strings.Repeat("x", contract.MaxWorkBytes))
+	secret := manifestFile(t, strings.Replace(workYAML, "kind: ConfigMap", "kind: Secret", 1))
+	bare := manifestFile(t, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
 	for name, test := range map[string]struct {
 		arguments []string
 		reason    string
@@ -134,6 +136,8 @@ func TestApplyRefusesBadInputBeforeAnythingIsSent(t *testing.T) {
 		"unknown field":    {[]string{"--manifest-file", bad, "--consumer", "c"}, "InvalidManifest", "specs"},
 		"bad name":         {[]string{"--manifest-file", empty, "--consumer", "c"}, "InvalidManifest", "metadata.name"},
 		"too large":        {[]string{"--manifest-file", large, "--consumer", "c"}, "TooLarge", "limit"},
+		"a Secret":         {[]string{"--manifest-file", secret, "--consumer", "c"}, "InvalidManifest", "--allow-plaintext-secrets"},
+		"bare objects":     {[]string{"--manifest-file", bare, "--consumer", "c"}, "InvalidManifest", "maestro-cli build"},
 		"bad timeout":      {[]string{"--manifest-file", good, "--consumer", "c", "--timeout", "5"}, "InvalidInput", "timeout"},
 		"bad grace":        {[]string{"--manifest-file", good, "--consumer", "c", "--grace", "-1s"}, "InvalidInput", "grace"},
 		"bad generation":   {[]string{"--manifest-file", good, "--consumer", "c", "--generation", "-1"}, "InvalidInput", "generation"},

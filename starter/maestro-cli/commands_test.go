@@ -116,6 +116,46 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+const secretYAML = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: demo, uid: u}\nstringData: {a: b}\n"
+
+func TestValidateTakesBareObjects(t *testing.T) {
+	b := &bench{stdin: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, big: 9007199254740993}\n"}
+	require.Equal(t, 0, b.run("validate", "--manifest-file", "-", "--output=json"), b.stderr.String())
+	const warning = "standard input:4: items[0].big: 9007199254740993 becomes 9007199254740992"
+	document := b.document(t)
+	assert.Equal(t, "objects", document["kind"])
+	assert.NotContains(t, document, "name")
+	assert.Equal(t, []any{"ConfigMap/a"}, document["manifests"])
+	require.Len(t, document["warnings"], 1)
+	assert.Contains(t, document["warnings"].([]any)[0], warning)
+	require.Len(t, b.said(), 1)
+	assert.Contains(t, b.said()[0], "warning: "+warning)
+}
+
+func TestValidateSaysEverythingAndEndsWithTwo(t *testing.T) {
+	b := &bench{stdin: secretYAML}
+	assert.Equal(t, 2, b.run("validate", "--manifest-file", "-"))
+	assert.Empty(t, b.stdout.String())
+	require.Len(t, b.said(), 2)
+	assert.Contains(t, b.said()[0], "standard input:4: stringData: Secrets would be readable")
+	assert.Contains(t, b.said()[1], "standard input:3: metadata.uid: set by a server")
+
+	b = &bench{stdin: secretYAML}
+	assert.Equal(t, 0, b.run("validate", "--manifest-file", "-", "--strip-server-fields", "--allow-plaintext-secrets"))
+	require.Len(t, b.said(), 1)
+	assert.Contains(t, b.said()[0], "warning: standard input:4: stringData: Secrets would be readable")
+}
+
+func TestValidateMeasuresWhatIsTooLargeToKeep(t *testing.T) {
+	large := strings.Repeat("x", 3*contract.MaxWorkBytes)
+	for _, path := range []string{"-", manifestFile(t, large)} {
+		b := &bench{stdin: large}
+		assert.Equal(t, 2, b.run("validate", "--manifest-file", path))
+		require.Len(t, b.said(), 1)
+		assert.Contains(t, b.said()[0], ": 3145728 bytes, the limit is 1048576: split the work")
+	}
+}
+
 func TestVersion(t *testing.T) {
 	b := &bench{}
 	require.Equal(t, 0, b.run("version"))
