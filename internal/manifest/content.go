@@ -117,7 +117,7 @@ func (w *contentWalk) text(path trail, text []byte) {
 }
 
 func (w *contentWalk) number(path trail, number []byte) {
-	if len(number) <= 15 && bytes.IndexAny(number, "eE") < 0 {
+	if len(number) <= 15 && !bytes.ContainsAny(number, "eE") {
 		return // every double has 15 digits
 	}
 	value, err := strconv.ParseFloat(string(number), 64)

@@ -5,10 +5,11 @@
 // and do the same.
 //
 // Guarantees: a manifest keeps its keys' order and its numbers' text; reading an input of the largest size takes bounded
-// time and memory, whatever its aliases; all problems of an input are found at once; a comparison never calls two works
-// equal that a cluster could tell apart.
+// time and memory, whatever its aliases; all problems of an input are found at once, each with its line and path and what
+// to do about it; a comparison never calls two works equal that a cluster could tell apart.
 //
-// Non-guarantees: the condition language is the plain one (conditions joined by AND); merging is not built yet.
+// Non-guarantees: the condition language is the plain one (conditions joined by AND); merging is not built yet; the plural
+// of a kind is guessed, so that what depends on it is a warning.
 //
-// Start reading at [Parse], [Decide] and [Evaluate].
+// Start reading at [ParseInput], [Decide] and [Evaluate].
 package manifest

@@ -60,7 +60,8 @@ func Encode(work *workv1.ManifestWork) (json.RawMessage, error) {
 }
 
 func clearServerFields(meta *metav1.ObjectMeta) {
-	meta.ResourceVersion, meta.UID, meta.SelfLink, meta.Generation = "", "", "", 0
+	meta.ResourceVersion, meta.UID, meta.Generation = "", "", 0
+	meta.SetSelfLink("")
 	meta.CreationTimestamp, meta.DeletionTimestamp, meta.DeletionGracePeriodSeconds = metav1.Time{}, nil, nil
 	meta.ManagedFields = nil
 }

@@ -111,7 +111,9 @@ func measured(t *testing.T, part int, step func()) {
 	took := time.Since(began)
 	runtime.ReadMemStats(&after)
 	assert.Less(t, took, mostTime)
-	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(mostMemory)/uint64(part))
+	if !raceDetector { // which makes pools forget what they hold
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(mostMemory)/uint64(part))
+	}
 	t.Logf("%v, %d MiB", took, (after.TotalAlloc-before.TotalAlloc)>>20)
 }
 
@@ -145,7 +147,7 @@ func TestCheckingAnInputIsBounded(t *testing.T) {
 		"unknown fields":                {work + repeated(size(80_000), "  f#: 1\n"), "unknown field"},
 		"configs that match nothing":    {work + "  manifestConfigs:\n" + repeated(size(17_000), "  - resourceIdentifier: {resource: a, name: '*b*#'}\n"), "empty, give at least one manifest"},
 		"configs of many manifests":     {work + "  workload: {manifests: [" + repeated(size(7_000), "{kind: A, apiVersion: v1, metadata: {name: a#}},") + "]}\n  manifestConfigs:\n" + repeated(size(10_000), "  - resourceIdentifier: {resource: as, name: '*z'}\n"), ""},
-		"masks":                         {head + "data: {" + repeated(size(60_000), "k#: (masked), ") + "}\nkind2: Secret\n", ""},
+		"masks":                         {head + "data: {" + repeated(size(50_000), "k#: (masked), ") + "}\nkind2: Secret\n", ""},
 		"Secrets":                       {"[" + repeated(size(25_000), `{"kind":"Secret","data":{"a":"b"}},`) + "{}]", "readable"},
 		"inexact numbers":               {head + "data: [" + repeated(size(50_000), "9007199254740993, ") + "]\n", ""},
 		"a long number":                 {head + "data: 1." + strings.Repeat("1", size(1_000_000)) + "\n", ""},

@@ -60,7 +60,7 @@ func (c *checker) workServerFields(at place, work *workv1.ManifestWork) {
 	meta := &work.ObjectMeta
 	isSet := map[string]bool{
 		"resourceVersion": meta.ResourceVersion != "", "uid": meta.UID != "", "creationTimestamp": !meta.CreationTimestamp.IsZero(),
-		"generation": meta.Generation != 0, "managedFields": len(meta.ManagedFields) > 0, "selfLink": meta.SelfLink != "",
+		"generation": meta.Generation != 0, "managedFields": len(meta.ManagedFields) > 0, "selfLink": meta.GetSelfLink() != "",
 		"deletionTimestamp": meta.DeletionTimestamp != nil, fieldGrace: meta.DeletionGracePeriodSeconds != nil,
 	}
 	for _, name := range serverFields {
