@@ -111,7 +111,7 @@ func (w *contentWalk) text(path trail, text []byte) {
 	if hasNUL(text) {
 		w.tell(unkeepable, path, text)
 	}
-	if len(path) > 0 && path[len(path)-1].key == lastApplied && textOf(text) == mask {
+	if len(path) > 0 && path[len(path)-1].key == kubectlCopy && textOf(text) == Masked {
 		w.tell(maskedValue, path, text)
 	}
 }
@@ -151,14 +151,21 @@ func (c *checker) content(at place, raw []byte) {
 		case notText:
 			c.problems.noText(here(), value)
 		case unkeepable:
+			if path.inData() && value[0] != '"' {
+				value = []byte("the number")
+			}
 			c.problems.add(here(), "%s", unkeepableText(value))
 		case inexact:
+			if path.inData() {
+				c.warnings.add(here(), "not kept exactly: Maestro keeps numbers as doubles; write it in quotes if the field takes a text")
+				return
+			}
 			c.warnings.add(here(), "%s becomes %s: Maestro keeps numbers as doubles; write it in quotes if the field takes a text",
 				abbreviated(value), storedNumber(value))
 		case secret:
 			c.secret(here())
 		case maskedValue:
-			c.problems.add(here(), "%s is the mask that get and build print, not a value: give the value", mask)
+			c.problems.add(here(), "%s is the mask that get and build print, not a value: give the value", Masked)
 		}
 	})
 }

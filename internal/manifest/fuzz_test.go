@@ -47,7 +47,6 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		_, _ = Validate(work, "c1")
-		_ = Secrets(work.Spec.Workload.Manifests)
 	})
 }
 

@@ -6,8 +6,11 @@ import (
 	"reflect"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 	k8sjson "sigs.k8s.io/json"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
 // Identity names one object on a cluster. The API version does not count: two versions of one object are the same
@@ -129,4 +132,45 @@ func SameSet(stored, desired *workv1.ManifestWork) bool {
 		}
 	}
 	return true
+}
+
+// IdentifyRaw is [Identify] for the JSON of a manifest.
+func IdentifyRaw(raw []byte) (Identity, error) {
+	return Identify(workv1.Manifest{RawExtension: runtime.RawExtension{Raw: raw}})
+}
+
+// Is reports whether a person means this manifest: by its name, Kind/name or Kind/namespace/name, with or without the
+// group behind the kind.
+func (i Identity) Is(text string) bool {
+	if text == i.Name || text == i.String() {
+		return true
+	}
+	withoutGroup := i
+	withoutGroup.Group = ""
+	return text == withoutGroup.String() || text == i.Kind+"/"+i.Name || i.Group != "" && text == i.Kind+"."+i.Group+"/"+i.Name
+}
+
+// Only is a work with those of its manifests that are meant, the configs for them, and nothing else of it but its name
+// and its owner's label. ids are those of all its manifests.
+func Only(work *workv1.ManifestWork, meant func(Identity) bool) (part *workv1.ManifestWork, ids []Identity, err error) {
+	if ids, err = Identities(work); err != nil {
+		return nil, nil, err
+	}
+	part = &workv1.ManifestWork{TypeMeta: work.TypeMeta}
+	part.Name, part.Namespace = work.Name, work.Namespace
+	if owner := work.Labels[contract.LabelOwner]; owner != "" {
+		part.Labels = map[string]string{contract.LabelOwner: owner}
+	}
+	for index, id := range ids {
+		if !meant(id) {
+			continue
+		}
+		part.Spec.Workload.Manifests = append(part.Spec.Workload.Manifests, work.Spec.Workload.Manifests[index])
+		for _, config := range work.Spec.ManifestConfigs {
+			if configures(config.ResourceIdentifier, id) {
+				part.Spec.ManifestConfigs = append(part.Spec.ManifestConfigs, config)
+			}
+		}
+	}
+	return part, ids, nil
 }

@@ -38,6 +38,8 @@ type Options struct {
 	StripServerFields bool
 	// AllowPlaintextSecrets takes Secrets although payloads are not encrypted.
 	AllowPlaintextSecrets bool
+	// Offline inputs go nowhere where a Secret could be read.
+	Offline bool
 }
 
 // ParseInput reads a file with one ManifestWork or with bare Kubernetes objects, YAML or JSON, in one or many documents.
@@ -178,7 +180,7 @@ func (i *Input) workTexts(raw []byte) []byte {
 // reading found, and Secrets that would be readable in a workflow's history. The error is typed InvalidManifest or
 // TooLarge and names all problems; warnings do not stop an apply.
 func (i *Input) Validate(options Options) (warnings Problems, err error) {
-	c := &checker{secrets: true, allowSecrets: options.AllowPlaintextSecrets}
+	c := &checker{secrets: true, allowSecrets: options.AllowPlaintextSecrets, offline: options.Offline}
 	c.problems.join(i.problems)
 	c.warnings.join(i.warnings)
 	if i.Work != nil {

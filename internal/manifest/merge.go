@@ -92,8 +92,12 @@ func newMerger(stored *Stored, part Part) (*merger, error) {
 	if stored.DeletedAt != nil {
 		return nil, underDeletion(stored)
 	}
-	if part.Owner != "" {
-		if err := Owned(stored, part.Owner, part.Force); err != nil {
+	owner := part.Owner
+	if owner == "" {
+		owner = part.Work.Labels[contract.LabelOwner]
+	}
+	if owner != "" {
+		if err := Owned(stored, owner, part.Force); err != nil {
 			return nil, err
 		}
 	}

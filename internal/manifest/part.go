@@ -1,7 +1,8 @@
 package manifest
 
 import (
-	"k8s.io/apimachinery/pkg/runtime"
+	"fmt"
+
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
@@ -25,13 +26,15 @@ func PartOf(params contract.CommitParams) (Part, error) {
 	if params.Claim && params.Owner != "" {
 		part.Work.Labels = put(part.Work.Labels, map[string]string{contract.LabelOwner: params.Owner})
 	}
-	for _, raw := range params.Manifests {
-		// The bytes are measured and stored in the form that Maestro's own encoder has.
-		raw, err := toJSON(raw)
-		if err != nil {
-			return part, contract.Errorf(contract.ErrInvalidManifest, "manifests: %w", err)
+	for index, raw := range params.Manifests {
+		input, err := parseInput(source{name: fmt.Sprintf("manifests[%d]", index)}, raw, Options{})
+		switch {
+		case err != nil:
+			return part, err
+		case input.Work != nil:
+			return part, contract.Errorf(contract.ErrInvalidManifest, "manifests[%d]: a ManifestWork: give it as work", index)
 		}
-		part.Work.Spec.Workload.Manifests = append(part.Work.Spec.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{Raw: raw}})
+		part.Work.Spec.Workload.Manifests = append(part.Work.Spec.Workload.Manifests, input.Manifests...)
 	}
 	for _, text := range params.Remove {
 		id, err := ParseIdentity(text)

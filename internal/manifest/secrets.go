@@ -1,14 +1,9 @@
 package manifest
 
-import workv1 "open-cluster-management.io/api/work/v1"
-
 const (
 	kindSecret = "Secret"
-	// mask is what get and build print in place of a secret value; maskBase64 is the same under data.
-	mask       = "(masked)"
+	// maskBase64 is [Masked] as it would stand under data.
 	maskBase64 = "KG1hc2tlZCk="
-	// lastApplied is where kubectl keeps a copy of what it applied, which is masked too.
-	lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 	plaintext = "Secrets would be readable in the workflow's history, because payloads are not encrypted yet"
 )
@@ -19,7 +14,7 @@ func (d *secretData) add(path trail, value []byte) {
 		return
 	}
 	switch text := textOf(value); {
-	case text == mask || text == maskBase64:
+	case text == Masked || text == maskBase64:
 		if len(d.masks) < maxProblems {
 			d.masks = append(d.masks, path.below(""))
 		}
@@ -52,30 +47,10 @@ func (w *contentWalk) secret(path trail, parts []*secretData) {
 // secret refuses a Secret at a place, unless the caller accepts that it can be read.
 func (c *checker) secret(at place) {
 	switch {
-	case !c.secrets:
+	case !c.secrets || c.offline:
 	case c.allowSecrets:
 		c.warnings.add(at, "%s", plaintext)
 	default:
 		c.problems.add(at, "%s; give --allow-plaintext-secrets if you accept that", plaintext)
 	}
-}
-
-// Secrets names the Secrets with content among manifests, those inside of other objects included, by the identity of the
-// manifest and the path in it.
-func Secrets(manifests []workv1.Manifest) []string {
-	var found []string
-	for index, manifest := range manifests {
-		walkContent(manifest.Raw, func(what note, path trail, _ []byte) {
-			if what != secret {
-				return
-			}
-			h, _ := readHead(manifest)
-			name := manifestPlace(index).path
-			if identity := h.identity(); identity.Kind != "" && identity.Name != "" {
-				name = identity.String()
-			}
-			found = append(found, name+": "+path.below(""))
-		})
-	}
-	return found
 }

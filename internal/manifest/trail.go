@@ -66,3 +66,13 @@ func (t trail) isText() bool {
 		return owner.is("spec", "jobTemplate", "spec", "template", "metadata")
 	}
 }
+
+// inData: the value stands where a Secret has its content, so that no message shows it.
+func (t trail) inData() bool {
+	for _, step := range t {
+		if step.key == "data" || step.key == "stringData" {
+			return true
+		}
+	}
+	return false
+}

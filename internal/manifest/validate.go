@@ -33,7 +33,7 @@ func Validate(work *workv1.ManifestWork, consumer string) (warnings []string, er
 type checker struct {
 	problems, warnings findings
 	// secrets are looked at, and allowed.
-	secrets, allowSecrets bool
+	secrets, allowSecrets, offline bool
 
 	heads    []checkedHead
 	bytes    int
@@ -76,11 +76,14 @@ func (c *checker) work(at place, work *workv1.ManifestWork, consumer string) {
 			c.problems.add(annotations.under(contract.AnnotationGeneration), "%s", err)
 		}
 	}
+	if _, found := work.Annotations[contract.AnnotationRemoved]; found {
+		c.problems.add(annotations.under(contract.AnnotationRemoved), "written by maestro-workflows, leave it out")
+	}
 	if _, found := work.Annotations[contract.AnnotationExecutor]; found {
 		c.problems.add(annotations.under(contract.AnnotationExecutor), "written by maestro-workflows, give spec.executor")
 	}
-	if work.Annotations[lastApplied] == mask {
-		c.problems.add(annotations.under(lastApplied), "%s is the mask that get and build print, not a value: leave it out", mask)
+	if work.Annotations[kubectlCopy] == Masked {
+		c.problems.add(annotations.under(kubectlCopy), "%s is the mask that get and build print, not a value: leave it out", Masked)
 	}
 	c.annotations(annotations, work.Annotations)
 	c.labels(metadata.under("labels"), work.Labels)

@@ -84,7 +84,7 @@ func TestValidateNamesEachProblem(t *testing.T) {
 		"doubled with versions": {workOf(`{"apiVersion":"apps/v1","kind":"D","metadata":{"name":"a"}}`, `{"apiVersion":"apps/v2","kind":"D","metadata":{"name":"a"}}`), "spec.workload.manifests[1]: D.apps/a is there twice", 0},
 		"a NUL in a text":       {workOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":["x\u0000y"]}}`), first + ".data.k[0]: holds a NUL character, which Maestro's database cannot keep", 0},
 		"a NUL in a key":        {workOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"\u0000":1}}`), first + ".data[\x00]: holds a NUL character", 0},
-		"a huge number":         {workOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":-1e400}}`), first + `.data.k: -1e400 is beyond the numbers that Maestro can keep`, 0},
+		"a huge number":         {workOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"spec":{"k":-1e400}}`), first + `.spec.k: -1e400 is beyond the numbers that Maestro can keep`, 0},
 		"config without name":   {with(config("configmaps", "team", "")), "spec.manifestConfigs[0].resourceIdentifier.name: required", 0},
 		"config of no resource": {with(config("", "team", "a")), "spec.manifestConfigs[0].resourceIdentifier.resource: required", 0},
 	} {

@@ -48,8 +48,20 @@ func Write(path string, format Format, result contract.StatusResult) error {
 	if err != nil {
 		return fmt.Errorf("write results file %s: %w", path, err)
 	}
-	if err := replace(target, document); err != nil {
+	if err := replace(target, document, fileMode); err != nil {
 		return fmt.Errorf("write results file %s: %w", path, reason(err))
+	}
+	return nil
+}
+
+// WriteDocument puts any document in the place of a file, as a whole or not at all.
+func WriteDocument(path string, document []byte, mode os.FileMode) error {
+	target, err := resolve(path)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := replace(target, document, mode); err != nil {
+		return fmt.Errorf("write %s: %w", path, reason(err))
 	}
 	return nil
 }
@@ -93,7 +105,7 @@ func pattern(target string) string { return "." + cut(filepath.Base(target), 100
 
 // replace writes the document beside the target and renames it: the order content, fsync, rename, fsync of the folder is
 // what makes the document complete for a reader and present after a crash.
-func replace(target string, document []byte) (err error) {
+func replace(target string, document []byte, mode os.FileMode) (err error) {
 	folder := filepath.Dir(target)
 	temporary, err := os.CreateTemp(folder, pattern(target))
 	if err != nil {
@@ -113,7 +125,7 @@ func replace(target string, document []byte) (err error) {
 		return err
 	}
 	// Chmod, not the mode at creation: the umask must not take the reader's right away.
-	if err := temporary.Chmod(fileMode); err != nil {
+	if err := temporary.Chmod(mode); err != nil {
 		return err
 	}
 	if err := temporary.Sync(); err != nil {

@@ -14,9 +14,9 @@ import (
 type applyFlags struct {
 	inputFlags
 
-	consumer, wait, patience, grace string
-	generation                      int64
-	force                           bool
+	manifestName, consumer, wait, patience, grace string
+	generation                                    int64
+	force                                         bool
 }
 
 func (a *app) applyCommand() *cobra.Command {
@@ -35,6 +35,7 @@ running; a work that already is as wanted is not written again.`,
 	}
 	set := command.Flags()
 	flags.add(command, "one ManifestWork")
+	set.StringVar(&flags.manifestName, "manifest-name", "", "apply only this one of the file's manifests, and keep the rest of the stored work: name, Kind/name or Kind/namespace/name")
 	set.StringVar(&flags.consumer, "consumer", "", "Maestro consumer, that is the managed cluster (required)")
 	set.StringVar(&flags.wait, "wait", "", "wait for a condition; without a value: Available")
 	set.Lookup("wait").NoOptDefVal = conditionAvailable
@@ -53,7 +54,14 @@ running; a work that already is as wanted is not written again.`,
 			if err := required("--manifest-file", flags.file, "--consumer", flags.consumer); err != nil {
 				return request, err
 			}
-			return a.withWork(ctx, request, flags.inputFlags)
+			request, err := a.withWork(ctx, request, flags.inputFlags)
+			if err != nil || flags.manifestName == "" {
+				return request, err
+			}
+			request.Action = contract.ActionMerge
+			request.Generation, _ = request.EffectiveGeneration() // of the whole work, read without an error above
+			_, err = choose(flags.manifestName, &request, nil)
+			return request, err
 		})
 	}
 	return command
@@ -61,7 +69,7 @@ running; a work that already is as wanted is not written again.`,
 
 // withWork reads and checks the work, the condition included, with the code that the operation uses too.
 func (a *app) withWork(ctx context.Context, request contract.Request, flags inputFlags) (contract.Request, error) {
-	input, _, err := a.input(ctx, flags, request.Consumer)
+	input, _, err := a.input(ctx, flags.file, flags.options(request.Consumer))
 	if input != nil && input.Work != nil {
 		request.Name = input.Work.Name
 	}

@@ -101,7 +101,7 @@ func (a *app) diff(command *cobra.Command, flags diffFlags) (where string, diffe
 	if err != nil {
 		return where, false, err
 	}
-	document, err := compare(stored, desired)
+	document, err := compare(stored, manifest.Settled(stored, desired))
 	if err != nil {
 		return where, false, contract.Errorf(contract.ErrInvalidManifest, "%w", err)
 	}
@@ -119,27 +119,15 @@ func (a *app) diff(command *cobra.Command, flags diffFlags) (where string, diffe
 
 // desired reads and checks the work as apply does, but for Secrets, which are welcome.
 func (a *app) desired(ctx context.Context, settings config.CLI, flags diffFlags) (*workv1.ManifestWork, error) {
-	name, data, err := a.readManifest(ctx, flags.file)
-	if err != nil {
-		return nil, err
-	}
-	options := manifest.Options{Consumer: flags.work.consumer, StripServerFields: flags.stripServer, AllowPlaintextSecrets: true}
-	input, err := manifest.ParseInput(name, data, options)
+	input, _, err := a.input(ctx, flags.file, manifest.Options{Consumer: flags.work.consumer, StripServerFields: flags.stripServer, Offline: true})
 	if err != nil {
 		return nil, a.problems("diff "+flags.file, err)
 	}
 	if input.Work == nil {
-		return nil, contract.Errorf(contract.ErrInvalidInput, "%s holds bare objects, which are merged into a work: see what a merge would give with %s build --dry-run", name, program)
-	}
-	warnings, err := input.Validate(options)
-	for _, warning := range warnings {
-		a.say("warning: " + warning.String())
-	}
-	if err != nil {
-		return nil, a.problems("diff "+flags.file, err)
+		return nil, contract.Errorf(contract.ErrInvalidInput, "%s holds bare objects, which are merged into a work: see what a merge would give with %s build --dry-run", input.Name, program)
 	}
 	if flags.work.name != "" && flags.work.name != input.Work.Name {
-		return nil, contract.Errorf(contract.ErrInvalidInput, "--name %s: %s holds the work %s, which is the one that apply would write", flags.work.name, name, input.Work.Name)
+		return nil, contract.Errorf(contract.ErrInvalidInput, "--name %s: %s holds the work %s, which is the one that apply would write", flags.work.name, input.Name, input.Work.Name)
 	}
 	// Nothing goes to Temporal: the rules of a request that carries no work.
 	request := contract.Request{Source: settings.SourceID, Consumer: flags.work.consumer, Action: contract.ActionDelete, Name: input.Work.Name, Generation: flags.generation}
@@ -172,13 +160,19 @@ func compare(stored *manifest.Stored, desired *workv1.ManifestWork) (diffDocumen
 		have, document.Version = stored.Work, stored.Version
 		document.SetChanges = !manifest.SameSet(have, desired)
 	}
-	changes, err := manifest.Diff(have, manifest.Settled(stored, desired))
+	changes, err := manifest.Diff(have, desired)
 	if err != nil {
 		return document, err
 	}
 	document.Changes = append(document.Changes, changes...)
 	document.Differs = stored == nil || len(changes) > 0
 	return document, nil
+}
+
+// setChanges is what an update meets that does not keep the set of manifests.
+func setChanges() string {
+	return fmt.Sprintf("the number, the order or an apiVersion of the manifests changes; a Maestro before 2026-02-11 refuses that with %s: %s",
+		contract.ErrManifestSetImmutable, act(contract.ErrManifestSetImmutable))
 }
 
 // diffNotes says what an apply of this would meet.
@@ -192,8 +186,7 @@ func diffNotes(stored *manifest.Stored, desired *workv1.ManifestWork, document d
 		notes = append(notes, fmt.Sprintf("note: apply would answer %s: %s; %s", reason, oneLine(err), act(reason)))
 	}
 	if document.SetChanges {
-		notes = append(notes, fmt.Sprintf("note: the number, the order or an apiVersion of the manifests changes; a Maestro before 2026-02-11 refuses that with %s: %s",
-			contract.ErrManifestSetImmutable, act(contract.ErrManifestSetImmutable)))
+		notes = append(notes, "note: "+setChanges())
 	}
 	return notes
 }

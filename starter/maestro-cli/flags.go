@@ -80,7 +80,7 @@ func (a *app) readManifest(ctx context.Context, path string) (name string, data 
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
-			return path, nil, contract.Errorf(contract.ErrInvalidInput, "read --manifest-file: %w", err)
+			return path, nil, contract.Errorf(contract.ErrInvalidInput, "read %s: %w", path, err)
 		}
 		defer file.Close()
 		data, err = readBounded(path, file)
@@ -131,13 +131,16 @@ func (f *inputFlags) add(command *cobra.Command, holds string) {
 	command.Flags().BoolVar(&f.plaintext, "allow-plaintext-secrets", false, "take Secrets although everyone who may read the workflow's history can read them")
 }
 
-// input reads and checks the file. The warnings are said already.
-func (a *app) input(ctx context.Context, flags inputFlags, consumer string) (*manifest.Input, manifest.Problems, error) {
-	name, data, err := a.readManifest(ctx, flags.file)
+func (f *inputFlags) options(consumer string) manifest.Options {
+	return manifest.Options{Consumer: consumer, StripServerFields: f.stripServerFields, AllowPlaintextSecrets: f.plaintext}
+}
+
+// input reads and checks a file. The warnings are said already.
+func (a *app) input(ctx context.Context, path string, options manifest.Options) (*manifest.Input, manifest.Problems, error) {
+	name, data, err := a.readManifest(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
-	options := manifest.Options{Consumer: consumer, StripServerFields: flags.stripServerFields, AllowPlaintextSecrets: flags.plaintext}
 	input, err := manifest.ParseInput(name, data, options)
 	if err != nil {
 		return nil, nil, err

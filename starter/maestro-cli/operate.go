@@ -18,6 +18,9 @@ import (
 // requestMaker makes the request of a command. What it could find out is in the request even with an error.
 type requestMaker func(ctx context.Context, settings config.CLI) (contract.Request, error)
 
+// requestsMaker is the same for a command that may need several operations, at least one request unless it fails.
+type requestsMaker func(ctx context.Context, settings config.CLI) ([]contract.Request, error)
+
 // outcome is how a command ended.
 type outcome struct {
 	result contract.StatusResult
@@ -31,26 +34,41 @@ type outcome struct {
 
 // operate is what apply, delete and wait have in common: settings, results file, operation, document.
 func (a *app) operate(command *cobra.Command, flags operationFlags, build requestMaker) error {
-	settings, configErr := settingsOf(command)
+	return a.operateAll(command, flags, func(ctx context.Context, settings config.CLI) ([]contract.Request, error) {
+		request, err := build(ctx, settings)
+		return []contract.Request{request}, err
+	})
+}
+
+// operateAll is [app.operate] for works that share nothing: their operations run side by side, and none starts unless
+// all requests are right.
+func (a *app) operateAll(command *cobra.Command, flags operationFlags, build requestsMaker) error {
+	settings, err := settingsOf(command)
 	return a.conclude(command, settings, func() outcome {
 		ctx := command.Context()
-		request, err := contract.Request{}, configErr
+		var requests []contract.Request
 		if err == nil {
-			request, err = build(ctx, settings)
+			requests, err = build(ctx, settings)
 		}
-		if err == nil {
-			if problems := request.Check(); problems != nil {
+		for index := 0; err == nil && index < len(requests); index++ {
+			if problems := requests[index].Check(); problems != nil {
 				err = contract.Errorf(contract.ErrInvalidInput, "%w", problems)
 			}
 		}
-		run := &execution{app: a, settings: settings, flags: flags, command: command.Name(), request: request}
+		if len(requests) == 0 {
+			requests = []contract.Request{{}}
+		}
+		var runs []*execution
+		for _, request := range requests {
+			runs = append(runs, &execution{app: a, settings: settings, flags: flags, command: command.Name(), request: request})
+		}
 		switch {
 		case err != nil && ctx.Err() != nil:
-			return run.leave(errors.New("interrupted before anything was done"))
+			return runs[0].leave(errors.New("interrupted before anything was done"))
 		case err != nil:
-			return run.refused(err)
+			return runs[0].refused(err)
 		default:
-			return run.do(ctx)
+			return together(ctx, runs)
 		}
 	})
 }

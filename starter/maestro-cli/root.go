@@ -40,6 +40,7 @@ server, 130 interrupted. diff: 0 same, 1 differs, 2 any error but 5 and 130.`,
 		a.waitCommand(),
 		a.getCommand(),
 		a.diffCommand(),
+		a.buildCommand(),
 		a.validateCommand(),
 		a.versionCommand(),
 	)

@@ -71,7 +71,7 @@ not change the exit code.`,
 
 func (a *app) validate(ctx context.Context, flags inputFlags, consumer string) (validDocument, error) {
 	document := validDocument{Valid: true, Kind: holdsObjects, Consumer: consumer, Manifests: []string{}}
-	input, warnings, err := a.input(ctx, flags, consumer)
+	input, warnings, err := a.input(ctx, flags.file, flags.options(consumer))
 	if err := errors.Join(err, checkConsumer(consumer)); err != nil {
 		return document, err
 	}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/config"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// buildFlags are the flags of build.
+type buildFlags struct {
+	partFlags
+	output, outputFile, format string
+	dryRun, apply, showSecrets bool
+	wait, patience, grace      string
+}
+
+func (a *app) buildCommand() *cobra.Command {
+	var flags buildFlags
+	var shared operationFlags
+	command := &cobra.Command{
+		Use:   "build --consumer NAME (--source-file FILE | --resource-file FILE | --nodepool-file FILE)",
+		Short: "Merge manifests or nodepools into a stored ManifestWork: print, preview or apply it",
+		Long: `Merge manifests or nodepools into a stored ManifestWork.
+
+Manifests of the same group, kind, namespace and name are replaced in their place, the others are kept, new ones are
+appended; --strategy replace also removes what the same adapter has and the files lack. A work that does not exist is
+made.
+
+Without --name, nodepools go to one work each (<cluster>-<adapter>-<nodepool>): they share nothing and are applied side by
+side. --granularity adapter or cluster, or a --name, puts them into one work. A Maestro before 2026-02-11 refuses a change
+of the number or order of manifests in a work; --dry-run says beforehand when a merge needs one.
+
+The merged work is printed, or written to --output FILE. --dry-run shows what would change and changes nothing; --apply
+runs the merge as an operation, which reads the stored work again and merges into that. On standard output the values of
+Secrets are masked unless --show-secrets is given.`,
+		Example: `  maestro-cli build --nodepool-file pools.json --consumer cluster-a1 --dry-run
+  maestro-cli build --nodepool-file pools.json --consumer cluster-a1 --apply --wait
+  maestro-cli build --name shared --resource-file more.yaml --consumer cluster-a1 --output merged.yaml`,
+		Args: noArguments,
+	}
+	set := command.Flags()
+	flags.add(set)
+	set.StringVar(&flags.output, "output", "", "where the merged work goes: a file, or yaml or json for the form on standard output")
+	set.StringVar(&flags.outputFile, "output-file", "", "the same as --output with a file")
+	set.StringVar(&flags.format, "format", "", "form of the merged work: yaml or json (default: by the file's name, else yaml)")
+	set.BoolVar(&flags.dryRun, "dry-run", false, "show what would change, and change nothing")
+	set.BoolVar(&flags.apply, "apply", false, "merge into the stored work, as an operation")
+	set.BoolVar(&flags.showSecrets, "show-secrets", false, "print the values of Secrets")
+	set.StringVar(&flags.wait, "wait", "", "with --apply: wait for a condition; without a value: Available")
+	set.Lookup("wait").NoOptDefVal = conditionAvailable
+	set.StringVar(&flags.patience, "patience", "", "how long to try with a Maestro that does not answer (default 10m, never more than --timeout)")
+	set.StringVar(&flags.grace, "grace", "", "how long a failed apply on the cluster may last that cannot heal by itself (default 30s)")
+	shared.add(command)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		target, err := flags.target()
+		if err == nil {
+			// The flag is the program's --output, too, which has a form only.
+			err = command.Flags().Set("output", target.format)
+		}
+		if flags.apply && !flags.dryRun {
+			if err != nil {
+				return failed("build", err)
+			}
+			return a.operateAll(command, shared, func(ctx context.Context, settings config.CLI) ([]contract.Request, error) {
+				return a.buildRequests(ctx, command, settings, flags)
+			})
+		}
+		return a.preview(command, flags, target, err)
+	}
+	return command
+}
+
+// buildRequests makes the operations of a build.
+func (a *app) buildRequests(ctx context.Context, command *cobra.Command, settings config.CLI, flags buildFlags) ([]contract.Request, error) {
+	if flags.wait != "" && !flags.apply {
+		return nil, contract.Errorf(contract.ErrInvalidInput, "--wait: only with --apply")
+	}
+	if flags.wait != "" {
+		if _, err := checkWait("wait", flags.wait); err != nil {
+			return nil, err
+		}
+	}
+	part := flags.partFlags
+	part.plaintextSecrets = part.plaintextSecrets || !flags.apply || flags.dryRun // a preview goes into no history
+	requests, err := a.parts(ctx, settings, part)
+	for index := range requests {
+		requests[index].Wait, requests[index].Timeout = flags.wait, timeoutOf(command)
+		requests[index].Patience, requests[index].Grace = flags.patience, flags.grace
+	}
+	return requests, err
+}
+
+// preview prints the merged works, or what a merge would change, without an operation.
+func (a *app) preview(command *cobra.Command, flags buildFlags, target buildTarget, err error) error {
+	settings, configErr := settingsOf(command)
+	var requests []contract.Request
+	if err = errors.Join(err, configErr); err == nil {
+		requests, err = a.buildRequests(command.Context(), command, settings, flags)
+	}
+	for index := 0; err == nil && index < len(requests); index++ {
+		if problems := requests[index].Check(); problems != nil {
+			err = contract.Errorf(contract.ErrInvalidInput, "%w", problems)
+		}
+	}
+	if err != nil {
+		return a.ended(command, "build", err)
+	}
+	var merges []merged
+	for _, request := range requests {
+		where := "build " + request.Consumer + "/" + request.WorkName()
+		one, err := a.merge(command, settings, request)
+		if err != nil {
+			return a.ended(command, where, err)
+		}
+		merges = append(merges, one)
+	}
+	if flags.dryRun {
+		err = a.printChanges(merges, target.explicit, target.format)
+	} else {
+		err = a.writeWorks(merges, target, flags.showSecrets)
+	}
+	if err != nil {
+		return a.ended(command, "build", err)
+	}
+	return nil
+}
+
+// ended is how a command without an operation fails.
+func (a *app) ended(command *cobra.Command, where string, err error) error {
+	var failure *failure
+	switch {
+	case command.Context().Err() != nil:
+		return interrupted(where)
+	case errors.As(err, &failure):
+		return failure
+	default:
+		return failed(where, err)
+	}
+}
+
+// merged is what a merge would leave.
+type merged struct {
+	request contract.Request
+	stored  *manifest.Stored
+	merge   manifest.Merged
+}
+
+// merge does what the operation would do, up to the write.
+func (a *app) merge(command *cobra.Command, settings config.CLI, request contract.Request) (merged, error) {
+	one := merged{request: request}
+	generation, err := request.EffectiveGeneration()
+	if err != nil {
+		return one, contract.Errorf(contract.ErrInvalidInput, "%w", err)
+	}
+	part, err := manifest.PartOf(request.Commit(request.WorkName(), generation))
+	if err != nil {
+		return one, err
+	}
+	work := target{name: request.WorkName(), consumer: request.Consumer}
+	one.stored, err = a.read(command, settings, work)
+	if errors.Is(err, maestro.ErrNotFound) {
+		a.say(fmt.Sprintf("note: %s does not exist, it would be made", work.String()))
+		one.stored, err = nil, nil
+	}
+	if err != nil {
+		return one, err
+	}
+	one.merge, err = manifest.Merge(one.stored, part)
+	if err != nil {
+		return one, err
+	}
+	for _, warning := range one.merge.Warnings {
+		a.say("warning: " + warning)
+	}
+	if one.stored != nil && !manifest.SameSet(one.stored.Work, one.merge.Work) {
+		a.say("note: " + work.String() + ": " + setChanges())
+	}
+	return one, manifest.CheckWait(request.Wait, one.merge.Work)
+}
+
+// mergedWorks are the works of merges, as documents that apply takes.
+func mergedWorks(merges []merged) ([]json.RawMessage, error) {
+	documents := make([]json.RawMessage, 0, len(merges))
+	for _, one := range merges {
+		work := one.merge.Work.DeepCopy()
+		delete(work.Annotations, contract.AnnotationRemoved) // apply keeps the record by itself
+		raw, err := manifest.Encode(work)
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, raw)
+	}
+	return documents, nil
+}
