@@ -61,10 +61,8 @@ Secrets are masked unless --show-secrets is given.`,
 	shared.add(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		target, err := flags.target()
-		if err == nil {
-			// The flag is the program's --output, too, which has a form only.
-			err = command.Flags().Set("output", target.format)
-		}
+		// The flag is the program's --output, too, which has a form only.
+		err = errors.Join(err, command.Flags().Set("output", target.format))
 		if flags.apply && !flags.dryRun {
 			if err != nil {
 				return failed("build", err)
@@ -102,7 +100,7 @@ func (a *app) buildRequests(ctx context.Context, command *cobra.Command, setting
 func (a *app) preview(command *cobra.Command, flags buildFlags, target buildTarget, err error) error {
 	settings, configErr := settingsOf(command)
 	var requests []contract.Request
-	if err = errors.Join(err, configErr); err == nil {
+	if err = errors.Join(err, configErr, flags.check()); err == nil {
 		requests, err = a.buildRequests(command.Context(), command, settings, flags)
 	}
 	for index := 0; err == nil && index < len(requests); index++ {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
@@ -130,7 +131,8 @@ func exitCode(err error) int {
 	return code
 }
 
-// errorLine is one line that says what, where and what to do; "" when there is nothing left to say.
+// errorLine is one line that says what, where and what to do; "" when there is nothing left to say. Several problems of
+// an input have a line each before it.
 func errorLine(command *cobra.Command, err error) string {
 	var failure *failure
 	switch {
@@ -141,7 +143,12 @@ func errorLine(command *cobra.Command, err error) string {
 	case failure.said:
 		return ""
 	}
-	line := fmt.Sprintf("%s: %s: %s: %s", program, failure.where, failure.reason, oneLine(failure.err))
+	text, before := oneLine(failure.err), ""
+	var problems manifest.Problems
+	if errors.As(failure.err, &problems) && len(problems) > 1 {
+		before, text = problems.Error()+"\n", fmt.Sprintf("%d problems", len(problems))
+	}
+	line := fmt.Sprintf("%s%s: %s: %s: %s", before, program, failure.where, failure.reason, text)
 	if act := act(failure.reason); act != "" {
 		line += "; " + act
 	}

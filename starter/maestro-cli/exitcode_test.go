@@ -41,7 +41,7 @@ func TestEveryErrorTypeHasAnExitCodeAndEveryReasonAnAct(t *testing.T) {
 
 func TestErrorIsOneLineWithWhatWhereAndWhatToDo(t *testing.T) {
 	err := failed("apply cluster-a/web", contract.Errorf(contract.ErrInvalidManifest, "first\n  second"))
-	assert.Equal(t, "maestro-cli: apply cluster-a/web: InvalidManifest: first; second; correct the ManifestWork and apply it again", errorLine(&cobra.Command{}, err))
+	assert.Equal(t, "maestro-cli: apply cluster-a/web: InvalidManifest: first; second; correct what is named and run it again", errorLine(&cobra.Command{}, err))
 }
 
 func TestConfigurationKnowsTheFormatsOfTheResultsFile(t *testing.T) {

@@ -27,7 +27,7 @@ var errNoEnd = errors.New("no end within the deadline")
 func (e *execution) follow(ctx, limited context.Context, server operations, started operation) outcome {
 	watchCtx, stop := context.WithCancel(limited)
 	defer stop()
-	watcher := &watcher{say: e.app.say, taskQueue: e.settings.TaskQueue}
+	watcher := &watcher{say: e.say, taskQueue: e.settings.TaskQueue}
 	var watching sync.WaitGroup
 	watching.Go(func() { watcher.watch(watchCtx, server, started.WorkflowID) })
 	result, err := started.Wait(limited)
@@ -65,11 +65,11 @@ func (e *execution) interrupted(ctx context.Context, server operations, started 
 	left := e.leave(errors.New("interrupted"))
 	left.failure.said = true
 	if !e.flags.cancelOnInterrupt {
-		e.app.say(fmt.Sprintf("%s: %s: interrupted; the operation %s goes on", program, e.where(), started.WorkflowID))
-		e.app.say(e.waysBack(started)...)
+		e.say(fmt.Sprintf("%s: %s: interrupted; the operation %s goes on", program, e.where(), started.WorkflowID))
+		e.say(e.waysBack(started)...)
 		return left
 	}
-	e.app.say(fmt.Sprintf("%s: %s: interrupted; cancelling the operation %s", program, e.where(), started.WorkflowID))
+	e.say(fmt.Sprintf("%s: %s: interrupted; cancelling the operation %s", program, e.where(), started.WorkflowID))
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelLimit)
 	defer stop()
 	err := server.Cancel(ctx, started)
@@ -84,8 +84,8 @@ func (e *execution) interrupted(ctx context.Context, server operations, started 
 			return out
 		}
 	}
-	e.app.say(fmt.Sprintf("%s: %s: the operation has not ended by cancelling: %s", program, e.where(), oneLine(err)))
-	e.app.say(e.waysBack(started)...)
+	e.say(fmt.Sprintf("%s: %s: the operation has not ended by cancelling: %s", program, e.where(), oneLine(err)))
+	e.say(e.waysBack(started)...)
 	return left
 }
 

@@ -110,6 +110,17 @@ type execution struct {
 	request  contract.Request
 	// limit of start and wait together.
 	limit time.Duration
+	// beside others: what is said names the work.
+	beside bool
+}
+
+func (e *execution) say(lines ...string) {
+	if e.beside {
+		for index, line := range lines {
+			lines[index] = e.request.WorkName() + ": " + line
+		}
+	}
+	e.app.say(lines...)
 }
 
 func (e *execution) where() string {
@@ -137,7 +148,7 @@ func (e *execution) do(ctx context.Context) outcome {
 		return e.notStarted(ctx, err)
 	}
 	if e.flags.detach {
-		e.app.say(e.waysBack(started)...)
+		e.say(e.waysBack(started)...)
 		return outcome{result: e.running(started), show: true}
 	}
 	return e.follow(ctx, limited, server, started)
@@ -146,7 +157,7 @@ func (e *execution) do(ctx context.Context) outcome {
 // start says so when it takes long: a request that has to be offered to a running operation needs a worker.
 func (e *execution) start(ctx context.Context, server operations) (operation, error) {
 	late := time.AfterFunc(noWorkerAfter, func() {
-		e.app.say(fmt.Sprintf("the request is not taken yet: an operation of this work is running, and no worker has answered for it; is one running on task queue %q?", e.settings.TaskQueue))
+		e.say(fmt.Sprintf("the request is not taken yet: an operation of this work is running, and no worker has answered for it; is one running on task queue %q?", e.settings.TaskQueue))
 	})
 	defer late.Stop()
 	started, err := server.Start(ctx, e.request)
@@ -157,7 +168,7 @@ func (e *execution) start(ctx context.Context, server operations) (operation, er
 	if started.Attached {
 		verb = "attached to, an equal request is running"
 	}
-	e.app.say(fmt.Sprintf("operation %s: %s (run %s)", started.WorkflowID, verb, started.RunID))
+	e.say(fmt.Sprintf("operation %s: %s (run %s)", started.WorkflowID, verb, started.RunID))
 	return started, nil
 }
 

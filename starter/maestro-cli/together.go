@@ -18,6 +18,7 @@ func together(ctx context.Context, runs []*execution) outcome {
 	outcomes := make([]outcome, len(runs))
 	var group sync.WaitGroup
 	for index, run := range runs {
+		run.beside = true
 		group.Go(func() { outcomes[index] = run.do(ctx) })
 	}
 	group.Wait()

@@ -74,8 +74,8 @@ type Rule struct {
 // Rules holds one rule per error type; a type without a rule is a defect.
 var Rules = map[ErrorType]Rule{
 	ErrInvalidInput:         {Act: "correct the request and send it again"},
-	ErrInvalidManifest:      {Act: "correct the ManifestWork and apply it again"},
-	ErrTooLarge:             {Act: "split the work: Maestro and its agents take at most 500 KiB of manifests"},
+	ErrInvalidManifest:      {Act: "correct what is named and run it again"},
+	ErrTooLarge:             {Act: "Maestro and its agents take at most 500 KiB of manifests in one work"},
 	ErrManifestSetImmutable: {Act: "use one ManifestWork per nodepool, keep the same manifests in the same order, delete and apply again, or upgrade Maestro to 2026-02-11 or later"},
 	ErrManifestRefused:      {Act: "correct what the message names and apply again"},
 	ErrOwnershipConflict:    {Act: "use another name, or force the write if the owner has given the work up"},
