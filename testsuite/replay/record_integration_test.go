@@ -61,6 +61,38 @@ var recorders = map[string]func(*stage) *starter.Operation{
 		s.reports(1, available()...)
 		return s.plays(contract.Request{Source: source, Consumer: consumer, Action: contract.ActionWait, Name: s.name, Wait: "Available", Timeout: "30s"})
 	},
+	"merged": func(s *stage) *starter.Operation { return s.plays(s.merge("1")) },
+	"merged-and-waited": func(s *stage) *starter.Operation {
+		s.plays(s.apply("1"))
+		operation := s.start(s.merge("2", wait("Applied AND Available"), generation(3)))
+		s.reports(2, available()...)
+		s.ended(operation)
+		return operation
+	},
+	"merge-refused": func(s *stage) *starter.Operation {
+		s.plays(s.apply("1"))
+		return s.plays(s.merge("2", wait("Deployment/web:Available")))
+	},
+	"merge-superseded-in-wait": func(s *stage) *starter.Operation {
+		older := s.start(s.merge("1", wait("Available"), generation(1)))
+		s.reaches(older, scheduled(contract.ActivityObserve))
+		newer := s.start(s.merge("2", generation(2)))
+		s.ended(newer)
+		s.ended(older)
+		return older
+	},
+	"removed": func(s *stage) *starter.Operation {
+		s.plays(s.apply("1"))
+		s.plays(s.merge("1", generation(2)))
+		return s.plays(s.remove("ConfigMap/default/more", generation(3)))
+	},
+	"removed-absent": func(s *stage) *starter.Operation { return s.plays(s.remove("ConfigMap/default/more")) },
+	"added-too-late": func(s *stage) *starter.Operation {
+		s.plays(s.apply("1"))
+		s.plays(s.merge("1", generation(2)))
+		s.plays(s.remove("ConfigMap/default/more", generation(3)))
+		return s.plays(s.merge("1", generation(3)))
+	},
 	"report-written": func(s *stage) *starter.Operation { return s.plays(s.apply("1", reported("result.json"))) },
 	"report-failed":  func(s *stage) *starter.Operation { return s.plays(s.apply("1", reported("../result.json"))) },
 	"deletion-requested": func(s *stage) *starter.Operation {

@@ -67,6 +67,13 @@ var scenarios = map[string]map[string]end{
 		"superseded-in-wait":         {continued, contract.PhaseSuperseded, ""},
 		"superseded-in-report":       {continued, contract.PhaseSucceeded, ""},
 		"cancelled-with-the-newer":   {canceled, contract.PhaseCancelled, string(contract.ErrCancelled)},
+		"merged":                     {completed, contract.PhaseSucceeded, contract.ReasonPublished},
+		"merged-and-waited":          {completed, contract.PhaseSucceeded, contract.ReasonConditionMet},
+		"merge-refused":              {failed, contract.PhaseFailed, string(contract.ErrInvalidInput)},
+		"merge-superseded-in-wait":   {continued, contract.PhaseSuperseded, ""},
+		"removed":                    {completed, contract.PhaseSucceeded, contract.ReasonPublished},
+		"removed-absent":             {completed, contract.PhaseDeleted, contract.ReasonDeleted},
+		"added-too-late":             {failed, contract.PhaseSuperseded, string(contract.ErrSuperseded)},
 		"superseding":                {completed, contract.PhaseSucceeded, contract.ReasonPublished},
 	},
 }

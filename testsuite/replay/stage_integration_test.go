@@ -89,6 +89,26 @@ func (s *stage) apply(value string, more ...func(*contract.Request)) contract.Re
 	return request
 }
 
+// merge of a ConfigMap beside the one of [stage.apply].
+func (s *stage) merge(value string, more ...func(*contract.Request)) contract.Request {
+	request := contract.Request{
+		Source: source, Consumer: consumer, Action: contract.ActionMerge, Name: s.name, Timeout: "30s",
+		Manifests: []json.RawMessage{json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"more","namespace":"default"},"data":{"value":"` + value + `"}}`)},
+	}
+	for _, change := range more {
+		change(&request)
+	}
+	return request
+}
+
+func (s *stage) remove(manifest string, more ...func(*contract.Request)) contract.Request {
+	request := contract.Request{Source: source, Consumer: consumer, Action: contract.ActionRemove, Name: s.name, Remove: []string{manifest}, Timeout: "30s"}
+	for _, change := range more {
+		change(&request)
+	}
+	return request
+}
+
 func (s *stage) delete(more ...func(*contract.Request)) contract.Request {
 	request := contract.Request{Source: source, Consumer: consumer, Action: contract.ActionDelete, Name: s.name, Timeout: "30s"}
 	for _, change := range more {
