@@ -24,6 +24,7 @@ GO_RACE := CGO_ENABLED=1 go test -race
 else
 GO_RACE := go test
 endif
+FUZZTIME ?= 60s
 INTEGRATION := ./internal/devstack/... ./testsuite/contract ./starter/... ./testsuite/replay
 
 .PHONY: help
@@ -78,8 +79,15 @@ replay: ## Replay the recorded histories
 histories: servers ## Record the histories that are missing; recorded ones are never changed
 	$(GO) test -tags integration -count 1 -timeout 10m -run Record ./testsuite/replay -record
 
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME (60s)
+	@targets=$$($(GO) test -list '^Fuzz' ./internal/manifest | grep '^Fuzz'); for target in $$targets; do \
+	  $(GO) test ./internal/manifest -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME); \
+	done
+
 .PHONY: bench
-bench: servers ## Time from start to result beside a bare client
+bench: servers ## Time merging and checking large works, and from start to result beside a bare client
+	$(GO) test -count 1 -run '^$$' -bench Large -benchmem ./internal/manifest
 	$(GO) test -tags integration -count 1 -timeout 15m -run '^$$' -bench . -benchtime 1x ./testsuite/e2e
 
 .PHONY: fmt

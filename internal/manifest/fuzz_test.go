@@ -25,28 +25,30 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte(`[{"kind":"List","apiVersion":"v1","items":[{"kind":"Secret","data":{"a":"(masked)"}}]}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, options := range []Options{{}, {Consumer: "c1", StripServerFields: true, AllowPlaintextSecrets: true}} {
-			input, err := ParseInput("input", data, options)
+		within(t, func() {
+			for _, options := range []Options{{}, {Consumer: "c1", StripServerFields: true, AllowPlaintextSecrets: true}} {
+				input, err := ParseInput("input", data, options)
+				if err != nil {
+					requireProblems(t, err)
+					continue
+				}
+				if input.problems.none() {
+					requireSurvives(t, input)
+				}
+				if _, err := input.Validate(options); err != nil {
+					requireProblems(t, err)
+					continue
+				}
+				_, err = Identities(workOf(rawsOf(input)...))
+				require.NoError(t, err, "what is valid has an identity")
+			}
+			work, err := Parse("input", data)
 			if err != nil {
 				requireProblems(t, err)
-				continue
+				return
 			}
-			if input.problems.none() {
-				requireSurvives(t, input)
-			}
-			if _, err := input.Validate(options); err != nil {
-				requireProblems(t, err)
-				continue
-			}
-			_, err = Identities(workOf(rawsOf(input)...))
-			require.NoError(t, err, "what is valid has an identity")
-		}
-		work, err := Parse("input", data)
-		if err != nil {
-			requireProblems(t, err)
-			return
-		}
-		_, _ = Validate(work, "c1")
+			_, _ = Validate(work, "c1")
+		})
 	})
 }
 

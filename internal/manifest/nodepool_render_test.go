@@ -248,29 +248,31 @@ func FuzzNodepools(f *testing.F) {
 	template := DefaultNodepoolTemplate()
 	stored := storedSample(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		config, err := ParseNodepools("pools", data)
-		if err != nil {
-			require.Contains(t, []contract.ErrorType{contract.ErrInvalidManifest, contract.ErrTooLarge}, contract.TypeOf(err))
-			return
-		}
-		again, err := ParseNodepools("again", config.JSON())
-		require.NoError(t, err)
-		require.Equal(t, config.JSON(), again.JSON())
+		within(t, func() {
+			config, err := ParseNodepools("pools", data)
+			if err != nil {
+				require.Contains(t, []contract.ErrorType{contract.ErrInvalidManifest, contract.ErrTooLarge}, contract.TypeOf(err))
+				return
+			}
+			again, err := ParseNodepools("again", config.JSON())
+			require.NoError(t, err)
+			require.Equal(t, config.JSON(), again.JSON())
 
-		manifests, err := config.Render(template, stored)
-		if err != nil {
-			require.Equal(t, contract.ErrInvalidManifest, contract.TypeOf(err))
-			return
-		}
-		require.GreaterOrEqual(t, len(manifests), len(config.Nodepools))
-		work := &workv1.ManifestWork{}
-		work.Spec.Workload.Manifests = manifests
-		identities, err := Identities(work)
-		require.NoError(t, err)
-		seen := map[Identity]bool{}
-		for _, identity := range identities {
-			require.False(t, seen[identity])
-			seen[identity] = true
-		}
+			manifests, err := config.Render(template, stored)
+			if err != nil {
+				require.Equal(t, contract.ErrInvalidManifest, contract.TypeOf(err))
+				return
+			}
+			require.GreaterOrEqual(t, len(manifests), len(config.Nodepools))
+			work := &workv1.ManifestWork{}
+			work.Spec.Workload.Manifests = manifests
+			identities, err := Identities(work)
+			require.NoError(t, err)
+			seen := map[Identity]bool{}
+			for _, identity := range identities {
+				require.False(t, seen[identity])
+				seen[identity] = true
+			}
+		})
 	})
 }
