@@ -1,13 +1,9 @@
 package contract
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 )
@@ -290,53 +286,4 @@ func (r Request) EffectiveGeneration() (int64, error) {
 		return 0, fmt.Errorf("generation %d: the work's annotation %s says %d", r.Generation, AnnotationGeneration, inner)
 	}
 	return inner, nil
-}
-
-// ContentDigest covers what the operation would write: action, work and parts, whatever the order of keys.
-func (r Request) ContentDigest() string {
-	parts := []string{string(r.EffectiveAction()), canonical(r.Work)}
-	if r.Part() == "" {
-		return digest(parts...)
-	}
-	parts = append(parts, string(r.EffectiveStrategy()), r.Owner(), canonical(r.Nodepools), r.NodepoolTemplate)
-	for _, manifest := range r.Manifests {
-		parts = append(parts, canonical(manifest))
-	}
-	return digest(append(parts, r.Remove...)...)
-}
-
-// Digest covers everything that decides an operation's outcome, the times excepted. Equal requests attach to each other.
-func (r Request) Digest() string {
-	force := ""
-	if r.Force {
-		force = "force"
-	}
-	generation, _ := r.EffectiveGeneration()
-	return digest(r.ContentDigest(), r.Wait, force, fmt.Sprint(generation))
-}
-
-func digest(parts ...string) string {
-	hash := sha256.New()
-	for _, part := range parts {
-		fmt.Fprintf(hash, "%d:%s", len(part), part)
-	}
-	return hex.EncodeToString(hash.Sum(nil))[:32]
-}
-
-// canonical re-encodes JSON with sorted keys and unchanged numbers; what is not JSON stays as it is.
-func canonical(raw json.RawMessage) string {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return string(raw)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return string(raw)
-	}
-	out, err := json.Marshal(value)
-	if err != nil {
-		return string(raw)
-	}
-	return string(out)
 }
