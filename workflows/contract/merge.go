@@ -94,6 +94,17 @@ func (h objectHead) identity() string {
 	return strings.Join([]string{group, h.Kind, h.Metadata.Namespace, h.Metadata.Name}, "/")
 }
 
+// removed reads Kind[.group]/name or Kind[.group]/namespace/name as far as it can: the removal of a manifest is an
+// operation on the same part as its merge.
+func removed(text string) objectHead {
+	var head objectHead
+	parts := strings.Split(text, "/")
+	kind, group, _ := strings.Cut(parts[0], ".")
+	head.APIVersion, head.Kind, head.Metadata.Name = group+"/", kind, parts[len(parts)-1]
+	head.Metadata.Namespace = strings.Join(parts[1:max(1, len(parts)-1)], "/")
+	return head
+}
+
 // Part names what a merge or a removal writes inside its work, so that requests for the same part run as one operation
 // after the other, and requests for other parts beside it: the name of the one nodepool, <kind>.<name>.<digest> of the
 // one manifest, <n>-objects.<digest> of several, replace.<digest of the owner> for everything that an owner has. It is
@@ -125,8 +136,9 @@ func (r Request) Part() string {
 			ids = append(ids, "nodepool/"+pool.Name)
 		}
 	}
-	for _, id := range r.Remove {
-		ids = append(ids, "remove/"+id)
+	for _, text := range r.Remove {
+		only = removed(text)
+		ids = append(ids, only.identity())
 	}
 	slices.Sort(ids)
 	sum := digest(ids...)[:12]

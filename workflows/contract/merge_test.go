@@ -44,7 +44,7 @@ func TestMergesOfDifferentPartsAreDifferentOperations(t *testing.T) {
 		"replace of another": func(r *contract.Request) {
 			r.Nodepools, r.Strategy, r.Adapter = raw(onePool), contract.StrategyReplace, "dns"
 		},
-		"removal":        func(r *contract.Request) { r.Action, r.Remove = contract.ActionRemove, []string{"ConfigMap/n/a"} },
+		"removal":        func(r *contract.Request) { r.Action, r.Remove = contract.ActionRemove, []string{"ConfigMap/n/other"} },
 		"the whole work": func(r *contract.Request) { r.Action = contract.ActionDelete },
 	} {
 		request := merge(change)
@@ -149,5 +149,24 @@ func TestSecretsAreRefusedBeforeTheyReachAHistory(t *testing.T) {
 			request.AllowPlaintextSecrets = true
 			assert.NoError(t, request.Check(), name)
 		}
+	}
+}
+
+func TestRemovalIsAnOperationOnTheSamePartAsTheMerge(t *testing.T) {
+	for object, text := range map[string]string{
+		configMap: "ConfigMap/n/a",
+		`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a","namespace":"n"}}`:              "Deployment.apps/n/a",
+		`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"a"}}`:        "ClusterRole.rbac.authorization.k8s.io/a",
+		`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"system:a"}}`: "ClusterRole.rbac.authorization.k8s.io/system:a",
+	} {
+		merged := merge(func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(object)} })
+		removed := merge(func(r *contract.Request) { r.Action, r.Remove = contract.ActionRemove, []string{text} })
+		assert.Equal(t, merged.WorkflowID(), removed.WorkflowID())
+		assert.NotEqual(t, merged.ContentDigest(), removed.ContentDigest())
+	}
+	for _, odd := range []string{"", "/", "a", "a/b/c/d/e"} {
+		assert.NotPanics(t, func() {
+			merge(func(r *contract.Request) { r.Action, r.Remove = contract.ActionRemove, []string{odd} }).WorkflowID()
+		})
 	}
 }
