@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
 // note says what the walk through a manifest has found.
@@ -16,6 +20,8 @@ const (
 	notText note = iota
 	// unkeepable is JSON that Maestro cannot keep: its server reads numbers as doubles, its database takes no NUL.
 	unkeepable
+	// tooDeep is a value below more levels than decoders take; the walk does not go into it.
+	tooDeep
 	// inexact is a number that Maestro keeps as another one.
 	inexact
 	// secret is a Secret's data or stringData with content.
@@ -50,6 +56,10 @@ func (w *contentWalk) value(path trail, data *secretData) {
 	first := w.peek()
 	if path.isText() && first != '"' {
 		w.tell(notText, path, (&scanner{raw: w.raw, pos: w.pos}).take())
+	}
+	if (first == '{' || first == '[') && len(path) >= contract.MaxNesting {
+		w.tell(tooDeep, path, w.take())
+		return
 	}
 	switch first {
 	case '{':
@@ -145,6 +155,7 @@ func hasNUL(text []byte) bool {
 
 // content checks the values of a manifest.
 func (c *checker) content(at place, raw []byte) {
+	deep := false
 	walkContent(raw, func(what note, path trail, value []byte) {
 		here := func() place { return place{at.document, path.below(at.path)} }
 		switch what {
@@ -155,6 +166,11 @@ func (c *checker) content(at place, raw []byte) {
 				value = []byte("the number")
 			}
 			c.problems.add(here(), "%s", unkeepableText(value))
+		case tooDeep:
+			if !deep {
+				c.problems.add(at, "values lie more than %d levels deep: no server can read it", contract.MaxNesting)
+			}
+			deep = true
 		case inexact:
 			if path.inData() {
 				c.warnings.add(here(), "not kept exactly: Maestro keeps numbers as doubles; write it in quotes if the field takes a text")
@@ -175,4 +191,23 @@ func unkeepableText(value []byte) string {
 		return "holds a NUL character, which Maestro's database cannot keep: leave it out"
 	}
 	return fmt.Sprintf("%s is beyond the numbers that Maestro can keep: write it in quotes if a text is meant", abbreviated(value))
+}
+
+// keepable finds the texts of a work beside its manifests that Maestro's database cannot keep.
+func (c *checker) keepable(at place, work *workv1.ManifestWork) {
+	kept := map[string]any{
+		fieldMetadata: map[string]any{"annotations": work.Annotations, "ownerReferences": work.OwnerReferences},
+		"spec": map[string]any{
+			"manifestConfigs": work.Spec.ManifestConfigs, "deleteOption": work.Spec.DeleteOption, "executor": work.Spec.Executor,
+		},
+	}
+	raw, err := json.Marshal(kept)
+	if err != nil || !hasNUL(raw) {
+		return
+	}
+	walkContent(raw, func(what note, path trail, value []byte) {
+		if what == unkeepable {
+			c.problems.add(place{at.document, path.below(at.path)}, "%s", unkeepableText(value))
+		}
+	})
 }

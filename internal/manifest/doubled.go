@@ -56,3 +56,25 @@ func lineAt(data []byte, offset int) int { return 1 + bytes.Count(data[:offset],
 func doubledText(key string, line int) string {
 	return fmt.Sprintf("key %q is already set on line %d: keep one of the two", key, line)
 }
+
+// headKeys refuses a key that the head of a manifest holds twice: who reads it as a structure takes the parts of both,
+// Maestro takes the last. Files and requests are searched whole, see [doubledKeys], other works come here first.
+func (c *checker) headKeys(at place, raw []byte) {
+	c.onceEach(at, raw)
+	for member := range members(raw) {
+		if member.key() == fieldMetadata {
+			c.onceEach(at.under(fieldMetadata), member.value)
+		}
+	}
+}
+
+func (c *checker) onceEach(at place, raw []byte) {
+	seen := map[string]bool{}
+	for member := range members(raw) {
+		key := member.key()
+		if seen[key] {
+			c.problems.add(at.under(key), "the key is there twice: keep one of the two")
+		}
+		seen[key] = true
+	}
+}

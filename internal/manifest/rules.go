@@ -10,6 +10,9 @@ import (
 // Source: open-cluster-management.io/ocm pkg/work/spoke/statusfeedback/rules.
 var wellKnown = map[string]bool{"apps/v1/Deployment": true, "apps/v1/DaemonSet": true, "batch/v1/Job": true, "v1/Pod": true}
 
+// maxExact is the largest integer below which a double has them all.
+const maxExact = 1 << 53
+
 // feedback checks the rules of one manifestConfig, whose values share one list of names.
 func (c *checker) feedback(at place, rules []workv1.FeedbackRule, found match) {
 	names := map[string]place{}
@@ -91,6 +94,9 @@ func (c *checker) deleteOption(at place, option *workv1.DeleteOption, m *matcher
 	const selectively = workv1.DeletePropagationPolicyTypeSelectivelyOrphan
 	oneOf(c, at.under("propagationPolicy"), option.PropagationPolicy, "", workv1.DeletePropagationPolicyTypeForeground,
 		workv1.DeletePropagationPolicyTypeOrphan, selectively)
+	if ttl := option.TTLSecondsAfterFinished; ttl != nil && (*ttl > maxExact || *ttl < -maxExact) {
+		c.problems.add(at.under("ttlSecondsAfterFinished"), "%d is beyond the integers that Maestro keeps: the largest is %d", *ttl, int64(maxExact))
+	}
 	var rules []workv1.OrphaningRule
 	if option.SelectivelyOrphan != nil {
 		rules = option.SelectivelyOrphan.OrphaningRules

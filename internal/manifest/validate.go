@@ -88,6 +88,7 @@ func (c *checker) work(at place, work *workv1.ManifestWork, consumer string) {
 	c.annotations(annotations, work.Annotations)
 	c.labels(metadata.under("labels"), work.Labels)
 	c.workServerFields(at, work)
+	c.keepable(at, work)
 }
 
 // labels by the rules of Kubernetes, each with its own path.
@@ -123,6 +124,7 @@ func (c *checker) manifests(manifests []workv1.Manifest, placeOf func(index int)
 		c.bytes += manifest.Size()
 		c.content(at, manifest.Raw)
 		c.serverFields(at, manifest.Raw)
+		c.headKeys(at, manifest.Raw)
 		h, readable := c.head(at, manifest.Raw)
 		if !readable || h.Kind == "" || h.Metadata.Name == "" {
 			continue

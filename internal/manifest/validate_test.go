@@ -85,6 +85,17 @@ func TestValidateNamesEachProblem(t *testing.T) {
 		"a NUL in a text":       {workOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":["x\u0000y"]}}`), first + ".data.k[0]: holds a NUL character, which Maestro's database cannot keep", 0},
 		"a NUL in a key":        {workOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"\u0000":1}}`), first + ".data[\x00]: holds a NUL character", 0},
 		"a huge number":         {workOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"spec":{"k":-1e400}}`), first + `.spec.k: -1e400 is beyond the numbers that Maestro can keep`, 0},
+		"a NUL in a note":       {with(func(w *workv1.ManifestWork) { w.Annotations = map[string]string{"a": "x\x00"} }), "metadata.annotations.a: holds a NUL character", 0},
+		"a NUL in an owner":     {with(func(w *workv1.ManifestWork) { w.OwnerReferences = []metav1.OwnerReference{{Name: "\x00"}} }), "metadata.ownerReferences[0].name: holds a NUL character", 0},
+		"a NUL in a rule":       {with(feedback("a\x00", ".a")), "spec.manifestConfigs[0].feedbackRules[0].jsonPaths[0].name: holds a NUL character", 0},
+		"kind twice":            {workOf(`{"apiVersion":"v1","kind":"ConfigMap","kind":null,"metadata":{"name":"a"}}`), first + ".kind: the key is there twice", 0},
+		"metadata twice":        {workOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"metadata":{}}`), first + ".metadata: the key is there twice", 0},
+		"name twice":            {workOf(object(`"name":"a","name":""`)), first + ".metadata.name: the key is there twice", 1},
+		"too deep":              {workOf(nestedManifest(contract.MaxNesting)), first + ": values lie more than 9900 levels deep", 0},
+		"ttl beyond a double": {with(func(w *workv1.ManifestWork) {
+			ttl := int64(1<<53 + 1)
+			w.Spec.DeleteOption = &workv1.DeleteOption{TTLSecondsAfterFinished: &ttl}
+		}), "spec.deleteOption.ttlSecondsAfterFinished: 9007199254740993 is beyond the integers that Maestro keeps", 0},
 		"config without name":   {with(config("configmaps", "team", "")), "spec.manifestConfigs[0].resourceIdentifier.name: required", 0},
 		"config of no resource": {with(config("", "team", "a")), "spec.manifestConfigs[0].resourceIdentifier.resource: required", 0},
 	} {
@@ -95,6 +106,18 @@ func TestValidateNamesEachProblem(t *testing.T) {
 			assert.Contains(t, err.Error(), sample.says)
 			assert.Equal(t, sample.others, strings.Count(err.Error(), "\n"), "one problem, one line: %s", err)
 		})
+	}
+}
+
+// nestedManifest has this many brackets in its data.
+func nestedManifest(levels int) string {
+	return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":` + strings.Repeat("[", levels) + strings.Repeat("]", levels) + `}`
+}
+
+func feedback(name, path string) func(*workv1.ManifestWork) {
+	return func(work *workv1.ManifestWork) {
+		config("configmaps", "team", "a")(work)
+		work.Spec.ManifestConfigs[0].FeedbackRules = []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: []workv1.JsonPath{{Name: name, Path: path}}}}
 	}
 }
 
@@ -115,6 +138,8 @@ func TestValidateAcceptsWhatIsRight(t *testing.T) {
 		"groups tell apart":     workOf(`{"apiVersion":"a/v1","kind":"K","metadata":{"name":"a"}}`, `{"apiVersion":"b/v1","kind":"K","metadata":{"name":"a"}}`),
 		"namespaces tell apart": workOf(object(`"name":"a","namespace":"x"`), object(`"name":"a","namespace":"y"`)),
 		"odd object names":      workOf(`{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"system:Reader_1"}}`),
+		"deep":                  workOf(nestedManifest(contract.MaxNesting - 1)),
+		"backslashes in a note": with(func(w *workv1.ManifestWork) { w.Annotations = map[string]string{"a": `\u0000`} }),
 		"escaped backslash":     workOf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"\\u0000"}}`),
 	} {
 		t.Run(name, func(t *testing.T) {

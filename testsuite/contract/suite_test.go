@@ -140,6 +140,7 @@ var groups = []struct {
 	{"Content", contentChecks},
 	{"Versions", versionChecks},
 	{"Refusals", refusalChecks},
+	{"Mutations", mutationChecks},
 	{"Answers", httpChecks},
 	{"Consumers", consumerChecks},
 	{"Sources", sourceChecks},

@@ -70,7 +70,7 @@ func (m jsonMap) stored() (jsonMap, *serviceError) {
 	if err != nil {
 		return nil, failf(codeGeneral, "%v", err)
 	}
-	if bytes.Contains(data, []byte(`\u0000`)) {
+	if hasNUL(data) {
 		return nil, failf(codeGeneral, "%s", unsupportedEscape)
 	}
 	decoded, failure := decodeNumbers(data)
@@ -147,4 +147,18 @@ func (m jsonMap) withMetadata(entries map[string]any) jsonMap {
 	}
 	out[types.ExtensionWorkMeta] = changed
 	return out
+}
+
+// hasNUL looks for the escape of a NUL, and not for the same letters behind an escaped backslash.
+func hasNUL(data []byte) bool {
+	for {
+		at := bytes.IndexByte(data, '\\')
+		if at < 0 || at+1 >= len(data) {
+			return false
+		}
+		if bytes.HasPrefix(data[at:], []byte(`\u0000`)) {
+			return true
+		}
+		data = data[at+2:]
+	}
 }

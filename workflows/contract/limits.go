@@ -8,6 +8,9 @@ const (
 	MaxManifestsBytes = 500 * 1024
 	// MaxWorkBytes bounds a whole ManifestWork as JSON, so that a request stays below Temporal's payload limit of 2 MiB.
 	MaxWorkBytes = 1024 * 1024
+	// MaxNesting is how deep the values of a manifest may lie in each other. Go's decoder of JSON, which Maestro uses,
+	// gives up at 10000 levels of a whole message; the rest is for what manifests travel in.
+	MaxNesting = 9900
 	// MaxTombstones is how many removed manifests a work remembers, the newest ones, so that a late add does not bring
 	// them back.
 	MaxTombstones = 64

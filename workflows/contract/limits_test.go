@@ -16,6 +16,7 @@ func TestLimitsPageAgreesWithTheCode(t *testing.T) {
 	want := map[string]any{
 		"MaxManifestsBytes": contract.MaxManifestsBytes,
 		"MaxWorkBytes":      contract.MaxWorkBytes,
+		"MaxNesting":        contract.MaxNesting,
 		"MaxTombstones":     contract.MaxTombstones,
 		"MaxTemplateBytes":  contract.MaxTemplateBytes,
 		"MaxRenderedBytes":  contract.MaxRenderedBytes,
