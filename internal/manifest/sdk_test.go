@@ -2,10 +2,14 @@ package manifest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"open-cluster-management.io/sdk-go/pkg/apis/work/v1/validator"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/utils"
 	"pgregory.net/rapid"
@@ -80,16 +84,25 @@ func TestValidateAndTheSDKDrawTheSameLine(t *testing.T) {
 	}
 }
 
-// The SDK's own table, and the rules that it has no case for.
+// The SDK's own table, which has one name for all its manifests, and the rules that it has no case for.
 func TestValidateAgreesWithTheSDKsTable(t *testing.T) {
+	manifests := 0
 	sized := func(size int) string {
-		return fmt.Sprintf(`{"apiVersion":"v1","data":"%s","kind":"Secret","metadata":{"name":"test%d","namespace":"test"}}`, strings.Repeat("a", size), size)
+		manifests++
+		return fmt.Sprintf(`{"apiVersion":"v1","data":"%s","kind":"Secret","metadata":{"name":"tes%d","namespace":"test"}}`, strings.Repeat("a", size), manifests%10)
 	}
+	table, err := os.ReadFile(filepath.Join(moduleDir(t, "open-cluster-management.io/sdk-go"), "pkg/apis/work/v1/validator/validator_test.go"))
+	require.NoError(t, err)
+	var cases []string
+	for _, one := range regexp.MustCompile(`(?m)^\t\t\tname: +"(.*)",$`).FindAllSubmatch(table, -1) {
+		cases = append(cases, string(one[1]))
+	}
+	require.Equal(t, []string{"not exceed the limit", "exceed the limit"}, cases, "the SDK's table, all of which is here")
 	for name, sample := range map[string]struct {
 		manifests []string
 		refused   contract.ErrorType
 	}{
-		"not exceed the limit": {[]string{sized(100 * 1024), sized(100*1024 + 1)}, ""},
+		"not exceed the limit": {[]string{sized(100 * 1024), sized(100 * 1024)}, ""},
 		"exceed the limit":     {[]string{sized(300 * 1024), sized(200 * 1024)}, contract.ErrTooLarge},
 		"empty":                {nil, contract.ErrInvalidManifest},
 		"no name":              {[]string{object(``)}, contract.ErrInvalidManifest},
@@ -97,6 +110,9 @@ func TestValidateAgreesWithTheSDKsTable(t *testing.T) {
 		"generateName":         {[]string{object(`"name":"a","generateName":"a-"`)}, contract.ErrInvalidManifest},
 		"no kind":              {[]string{`{"apiVersion":"v1","metadata":{"name":"a"}}`}, contract.ErrInvalidManifest},
 		"no object":            {[]string{`"a"`}, contract.ErrInvalidManifest},
+		"null":                 {[]string{`null`}, contract.ErrInvalidManifest},
+		"no JSON":              {[]string{`{`}, contract.ErrInvalidManifest},
+		"the second is bad":    {[]string{object(`"name":"a"`), object(``)}, contract.ErrInvalidManifest},
 	} {
 		work := workOf(sample.manifests...)
 		theirs := validator.ManifestValidator.ValidateManifests(work.Spec.Workload.Manifests)

@@ -2,7 +2,10 @@ module github.com/openshift-hyperfleet/maestro-workflows/tools/maestro
 
 go 1.26.8
 
-require github.com/openshift-online/ocm-common v0.0.38
+require (
+	github.com/openshift-online/maestro v0.0.0-20260202062555-48b47506a254
+	github.com/openshift-online/ocm-common v0.0.38
+)
 
 require (
 	cel.dev/expr v0.24.0 // indirect
@@ -89,7 +92,6 @@ require (
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
 	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
-	github.com/openshift-online/maestro v0.0.0-20260202062555-48b47506a254 // indirect
 	github.com/openshift-online/ocm-api-model/clientapi v0.0.448 // indirect
 	github.com/openshift-online/ocm-api-model/model v0.0.448 // indirect
 	github.com/openshift-online/ocm-sdk-go v0.1.493 // indirect
