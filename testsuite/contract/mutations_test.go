@@ -25,7 +25,7 @@ var mutationChecks = []check{
 	{"mutated updates meet one verdict", mutatedUpdates},
 }
 
-// goodWorks are what mutations start from. The manifest that most of them change is the second one.
+// goodWorks are what mutations start from.
 var goodWorks = []string{
 	`{"metadata":{},"spec":{"workload":{"manifests":[` + goodConfigMap + `]}}}`,
 	`{"metadata":{"labels":{"hyperfleet.io/owner":"adapter"},"annotations":{"hyperfleet.io/generation":"7","note":"a b"}},
@@ -122,7 +122,7 @@ func mutatedWorks(s *scene) {
 		if v := judged[index]; v.ours == nil {
 			accepted++
 		}
-		if one.of != nil && !seen[one.of.name] {
+		if one.of != nil {
 			seen[one.of.name] = true
 		}
 	}

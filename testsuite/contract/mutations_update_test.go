@@ -20,7 +20,7 @@ type change struct {
 	make func(manifests []string) []string
 }
 
-// one changes a field of each manifest in turn, so that every base gives several updates.
+// one sets a field of the last manifest, or drops it for the value "".
 func one(path, value string) func([]string) []string {
 	return func(manifests []string) []string {
 		at := len(manifests) - 1
