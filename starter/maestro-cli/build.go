@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,10 @@ type buildFlags struct {
 	output, outputFile, format string
 	dryRun, apply, showSecrets bool
 	wait, patience, grace      string
+
+	// target of output, outputFile and format, read before the program takes --output for its own.
+	target    buildTarget
+	targetErr error
 }
 
 func (a *app) buildCommand() *cobra.Command {
@@ -60,31 +65,60 @@ Secrets are masked unless --show-secrets is given.`,
 	set.StringVar(&flags.grace, "grace", "", "how long a failed apply on the cluster may last that cannot heal by itself (default 30s)")
 	shared.add(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		target, err := flags.target()
-		// The flag is the program's --output, too, which has a form only.
-		err = errors.Join(err, command.Flags().Set("output", target.format))
-		if flags.apply && !flags.dryRun {
-			if err != nil {
-				return failed("build", err)
+		flags.target, flags.targetErr = flags.readTarget()
+		if command.Flags().Changed("output") || flags.target.explicit {
+			// The flag is the program's --output, too, which has a form only.
+			if err := command.Flags().Set("output", flags.target.format); err != nil {
+				return failed("build", contract.Errorf(contract.ErrInternal, "%w", err))
 			}
+		}
+		if flags.apply && !flags.dryRun {
 			return a.operateAll(command, shared, func(ctx context.Context, settings config.CLI) ([]contract.Request, error) {
-				return a.buildRequests(ctx, command, settings, flags)
+				requests, err := a.buildRequests(ctx, command, settings, flags)
+				if err == nil {
+					_, err = prepare(requests)
+				}
+				return requests, err
 			})
 		}
-		return a.preview(command, flags, target, err)
+		return a.preview(command, flags)
 	}
 	return command
 }
 
+// check finds what is wrong with the arguments without reading anything.
+func (f *buildFlags) check(command *cobra.Command) error {
+	problems := []error{f.partFlags.check(), f.targetErr}
+	bad := func(format string, args ...any) {
+		problems = append(problems, contract.Errorf(contract.ErrInvalidInput, format, args...))
+	}
+	if f.target.file != "" && (f.apply || f.dryRun) {
+		bad("--output %s: a file takes the merged work, which --apply and --dry-run do not print", f.target.file)
+	}
+	switch {
+	case f.wait == "":
+	case !f.apply:
+		bad("--wait: only with --apply")
+	default:
+		_, err := checkWait("wait", f.wait)
+		problems = append(problems, err)
+	}
+	// The envelope of a request, whatever the files hold.
+	envelope := contract.Request{
+		Source: program, Consumer: cmp.Or(f.consumer, "any"), Action: contract.ActionMerge, Name: cmp.Or(f.name, "any"), Adapter: f.adapter,
+		Manifests: []json.RawMessage{json.RawMessage("{}")}, Generation: f.generation,
+		Timeout: timeoutOf(command), Patience: f.patience, Grace: f.grace,
+	}
+	if err := envelope.Check(); err != nil {
+		bad("%w", err)
+	}
+	return errors.Join(problems...)
+}
+
 // buildRequests makes the operations of a build.
 func (a *app) buildRequests(ctx context.Context, command *cobra.Command, settings config.CLI, flags buildFlags) ([]contract.Request, error) {
-	if flags.wait != "" && !flags.apply {
-		return nil, contract.Errorf(contract.ErrInvalidInput, "--wait: only with --apply")
-	}
-	if flags.wait != "" {
-		if _, err := checkWait("wait", flags.wait); err != nil {
-			return nil, err
-		}
+	if err := flags.check(command); err != nil {
+		return nil, err
 	}
 	part := flags.partFlags
 	part.plaintextSecrets = part.plaintextSecrets || !flags.apply || flags.dryRun // a preview goes into no history
@@ -97,28 +131,27 @@ func (a *app) buildRequests(ctx context.Context, command *cobra.Command, setting
 }
 
 // preview prints the merged works, or what a merge would change, without an operation.
-func (a *app) preview(command *cobra.Command, flags buildFlags, target buildTarget, err error) error {
-	settings, configErr := settingsOf(command)
+func (a *app) preview(command *cobra.Command, flags buildFlags) error {
+	settings, err := settingsOf(command)
 	var requests []contract.Request
-	if err = errors.Join(err, configErr, flags.check()); err == nil {
+	if err = errors.Join(err, flags.check(command)); err == nil {
 		requests, err = a.buildRequests(command.Context(), command, settings, flags)
 	}
-	for index := 0; err == nil && index < len(requests); index++ {
-		if problems := requests[index].Check(); problems != nil {
-			err = contract.Errorf(contract.ErrInvalidInput, "%w", problems)
-		}
+	var merges []merged
+	if err == nil {
+		merges, err = prepare(requests)
 	}
 	if err != nil {
 		return a.ended(command, "build", err)
 	}
-	var merges []merged
-	for _, request := range requests {
-		where := "build " + request.Consumer + "/" + request.WorkName()
-		one, err := a.merge(command, settings, request)
-		if err != nil {
-			return a.ended(command, where, err)
+	for index := range merges {
+		if err := a.merge(command, settings, &merges[index]); err != nil {
+			return a.ended(command, "build "+merges[index].target().String(), err)
 		}
-		merges = append(merges, one)
+	}
+	target := flags.target
+	if !target.explicit && target.file == "" {
+		target.format = settings.Output
 	}
 	if flags.dryRun {
 		err = a.printChanges(merges, target.explicit, target.format)
@@ -147,41 +180,66 @@ func (a *app) ended(command *cobra.Command, where string, err error) error {
 // merged is what a merge would leave.
 type merged struct {
 	request contract.Request
+	part    manifest.Part
 	stored  *manifest.Stored
 	merge   manifest.Merged
 }
 
-// merge does what the operation would do, up to the write.
-func (a *app) merge(command *cobra.Command, settings config.CLI, request contract.Request) (merged, error) {
+func (m *merged) target() *target {
+	return &target{name: m.request.WorkName(), consumer: m.request.Consumer}
+}
+
+// prepare checks requests as their operations do before they read the stored works.
+func prepare(requests []contract.Request) ([]merged, error) {
+	var merges []merged
+	for _, request := range requests {
+		one, err := prepared(request)
+		if err != nil {
+			return nil, err
+		}
+		merges = append(merges, one)
+	}
+	return merges, nil
+}
+
+func prepared(request contract.Request) (merged, error) {
 	one := merged{request: request}
+	if problems := request.Check(); problems != nil {
+		return one, contract.Errorf(contract.ErrInvalidInput, "%w", problems)
+	}
 	generation, err := request.EffectiveGeneration()
 	if err != nil {
 		return one, contract.Errorf(contract.ErrInvalidInput, "%w", err)
 	}
-	part, err := manifest.PartOf(request.Commit(request.WorkName(), generation))
-	if err != nil {
+	if one.part, err = manifest.PartOf(request.Commit(request.WorkName(), generation)); err != nil {
 		return one, err
 	}
-	work := target{name: request.WorkName(), consumer: request.Consumer}
-	one.stored, err = a.read(command, settings, work)
+	_, err = one.part.Check(request.Consumer) // its warnings are said with the files
+	return one, err
+}
+
+// merge does what the operation would do, up to the write.
+func (a *app) merge(command *cobra.Command, settings config.CLI, one *merged) error {
+	work := one.target()
+	var err error
+	one.stored, err = a.read(command, settings, *work)
 	if errors.Is(err, maestro.ErrNotFound) {
-		a.say(fmt.Sprintf("note: %s does not exist, it would be made", work.String()))
+		a.say(fmt.Sprintf("note: %s does not exist, it would be made", work))
 		one.stored, err = nil, nil
 	}
 	if err != nil {
-		return one, err
+		return err
 	}
-	one.merge, err = manifest.Merge(one.stored, part)
-	if err != nil {
-		return one, err
+	if one.merge, err = manifest.Merge(one.stored, one.part); err != nil {
+		return err
 	}
 	for _, warning := range one.merge.Warnings {
 		a.say("warning: " + warning)
 	}
 	if one.stored != nil && !manifest.SameSet(one.stored.Work, one.merge.Work) {
-		a.say("note: " + work.String() + ": " + setChanges())
+		a.say(fmt.Sprintf("note: %s: %s", work, setChanges()))
 	}
-	return one, manifest.CheckWait(request.Wait, one.merge.Work)
+	return manifest.CheckWait(one.request.Wait, one.merge.Work)
 }
 
 // mergedWorks are the works of merges, as documents that apply takes.

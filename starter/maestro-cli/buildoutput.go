@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,16 +27,17 @@ type buildTarget struct {
 	explicit bool
 }
 
-// target of the flags. --output takes a file as the design has it, and a form as every other command does.
-func (f *buildFlags) target() (buildTarget, error) {
+// readTarget of the flags. --output takes a file as the design has it, and a form as every other command does.
+func (f *buildFlags) readTarget() (buildTarget, error) {
 	target := buildTarget{file: f.outputFile, format: formatYAML}
+	var err error
 	switch f.output {
 	case "", "-":
 	case formatYAML, formatJSON:
 		target.format, target.explicit = f.output, true
 	default:
 		if f.outputFile != "" && f.outputFile != f.output {
-			return target, contract.Errorf(contract.ErrInvalidInput, "--output %s and --output-file %s: give one of them", f.output, f.outputFile)
+			err = contract.Errorf(contract.ErrInvalidInput, "--output %s and --output-file %s: give one of them", f.output, f.outputFile)
 		}
 		target.file = f.output
 	}
@@ -50,9 +52,9 @@ func (f *buildFlags) target() (buildTarget, error) {
 	case formatYAML, formatJSON:
 		target.format, target.explicit = f.format, true
 	default:
-		return target, contract.Errorf(contract.ErrInvalidInput, "--format %q: give yaml or json", f.format)
+		err = errors.Join(err, contract.Errorf(contract.ErrInvalidInput, "--format %q: give yaml or json", f.format))
 	}
-	return target, nil
+	return target, err
 }
 
 // writeWorks prints the merged works, several of them as documents of one YAML file or as a JSON List.

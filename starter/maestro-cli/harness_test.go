@@ -42,12 +42,15 @@ type fakeTemporal struct {
 	status  func(ctx context.Context) (contract.StatusResult, error)
 	cancel  func(ctx context.Context) error
 
+	mutex    sync.Mutex // operations that share nothing run side by side
 	requests []contract.Request
 	closed   bool
 }
 
 func (f *fakeTemporal) Start(ctx context.Context, request contract.Request) (operation, error) {
+	f.mutex.Lock()
 	f.requests = append(f.requests, request)
+	f.mutex.Unlock()
 	return f.start(ctx, request)
 }
 
@@ -60,7 +63,11 @@ func (f *fakeTemporal) Status(ctx context.Context, _ string) (contract.StatusRes
 }
 
 func (f *fakeTemporal) Cancel(ctx context.Context, _ operation) error { return f.cancel(ctx) }
-func (f *fakeTemporal) Close()                                        { f.closed = true }
+func (f *fakeTemporal) Close() {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.closed = true
+}
 
 // ending makes a start whose operation ends after a while; the error is the starter's for results that did not succeed.
 func ending(after time.Duration, result contract.StatusResult) func(context.Context, contract.Request) (operation, error) {
@@ -96,12 +103,16 @@ func available() contract.StatusResult {
 
 type fakeMaestro struct {
 	stored *manifest.Stored
+	works  map[string]*manifest.Stored // by name, before stored
 	err    error
 	asked  []string
 }
 
 func (f *fakeMaestro) Get(_ context.Context, consumer, name string) (*manifest.Stored, error) {
 	f.asked = append(f.asked, consumer+"/"+name)
+	if stored, found := f.works[name]; found {
+		return stored, nil
+	}
 	return f.stored, f.err
 }
 func (f *fakeMaestro) Close() error { return nil }

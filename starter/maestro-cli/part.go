@@ -108,10 +108,16 @@ func (a *app) parts(ctx context.Context, settings config.CLI, f partFlags) ([]co
 	if pools == nil {
 		return []contract.Request{request}, nil
 	}
+	if f.granularity != "" && len(request.Work) > 0 {
+		return nil, contract.Errorf(contract.ErrInvalidInput, "--granularity: the nodepools go into the work %s of --source-file", request.WorkName())
+	}
 	apart := request.Name == "" && len(request.Work) == 0 && (request.Granularity == "" || request.Granularity == contract.GranularityResource)
 	if !apart {
 		request.Nodepools = pools.JSON()
 		return []contract.Request{request}, nil
+	}
+	if len(pools.Nodepools) > 1 && len(request.Manifests) > 0 {
+		return nil, contract.Errorf(contract.ErrInvalidInput, "--source-file: its objects would go into each of the %d works that the nodepools get: give --name or --granularity for one work, or build them without --nodepool-file", len(pools.Nodepools))
 	}
 	var requests []contract.Request
 	for _, pool := range pools.Nodepools {

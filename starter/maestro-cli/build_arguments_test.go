@@ -1,0 +1,123 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+)
+
+const (
+	objectYAML = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra, namespace: demo}\ndata: {b: \"2\"}\n"
+	onePool    = `{"nodepools":[{"name":"workers","instanceType":"m5.large","replicas":2}],"metadata":{"cluster":"west-1","version":"4.17"}}`
+	twoPools   = `{"nodepools":[{"name":"workers","instanceType":"m5.large","replicas":2},{"name":"gpu","instanceType":"p3.2xlarge","replicas":1}],` +
+		`"metadata":{"cluster":"west-1","version":"4.17"}}`
+)
+
+func buildOf(more ...string) []string {
+	return append([]string{"build", "--consumer", "cluster-a1"}, more...)
+}
+
+// Whatever can be said without a server is said without one, by the preview and by --apply alike.
+func TestBuildFindsEveryMistakeBeforeItConnects(t *testing.T) {
+	work, object, pools, more := manifestFile(t, workYAML), manifestFile(t, objectYAML), manifestFile(t, twoPools), manifestFile(t, onePool)
+	for name, sample := range map[string]struct {
+		arguments []string
+		says      []string
+	}{
+		"nothing":                   {[]string{"build"}, []string{"--consumer is required", "give --source-file, --resource-file or --nodepool-file"}},
+		"no consumer":               {[]string{"build", "--source-file", work}, []string{"--consumer is required"}},
+		"bad consumer":              {[]string{"build", "--source-file", work, "--consumer", "A_b"}, []string{`consumer "A_b"`}},
+		"no file":                   {buildOf(), []string{"give --source-file"}},
+		"missing file":              {buildOf("--source-file", "/none.yaml"), []string{"no such file"}},
+		"a folder":                  {buildOf("--nodepool-file", t.TempDir()), []string{"is a directory"}},
+		"strategy":                  {buildOf("--source-file", work, "--strategy", "patch"), []string{`--strategy "patch": give merge or replace`}},
+		"strategy, forced":          {buildOf("--source-file", work, "--strategy", "Merge", "--force"), []string{`--strategy "Merge"`}},
+		"empty strategy":            {buildOf("--source-file", work, "--strategy="), []string{`--strategy ""`}},
+		"two files on stdin":        {buildOf("--source-file", "-", "--nodepool-file", "-"), []string{"standard input can be one file only"}},
+		"resource file, no name":    {buildOf("--resource-file", object), []string{"--resource-file: give the --name"}},
+		"bare objects, no name":     {buildOf("--source-file", object), []string{"name: required for merge"}},
+		"a work as resource file":   {buildOf("--resource-file", work, "--name", "web"), []string{"holds a ManifestWork: give it as --source-file"}},
+		"unknown granularity":       {buildOf("--nodepool-file", pools, "--granularity", "pool"), []string{`--granularity "pool": give resource, adapter or cluster`}},
+		"granularity with a name":   {buildOf("--nodepool-file", pools, "--granularity", "adapter", "--name", "web"), []string{"--granularity: only with --nodepool-file and without --name"}},
+		"granularity of objects":    {buildOf("--source-file", work, "--granularity", "adapter"), []string{"--granularity: only with --nodepool-file"}},
+		"granularity with a work":   {buildOf("--source-file", work, "--nodepool-file", pools, "--granularity", "adapter"), []string{"--granularity: the nodepools go into the work web"}},
+		"template without pools":    {buildOf("--source-file", work, "--nodepool-template", object), []string{"--nodepool-template: only with --nodepool-file"}},
+		"objects for several works": {buildOf("--source-file", object, "--nodepool-file", pools), []string{"would go into each of the 2 works"}},
+		"unknown format":            {buildOf("--source-file", work, "--format", "xml"), []string{`--format "xml": give yaml or json`}},
+		"bad name":                  {buildOf("--source-file", object, "--name", "Web_1"), []string{`name "Web_1"`}},
+		"bad adapter":               {buildOf("--source-file", work, "--adapter", "a b"), []string{`adapter "a b"`}},
+		"bad generation":            {buildOf("--source-file", work, "--generation", "-1"), []string{"generation -1"}},
+		"bad timeout":               {buildOf("--source-file", work, "--timeout", "5"), []string{`timeout "5"`}},
+		"bad patience":              {buildOf("--source-file", work, "--patience", "soon"), []string{`patience "soon"`}},
+		"bad grace":                 {buildOf("--source-file", work, "--grace", "-1s"), []string{`grace "-1s"`}},
+		"replace of one manifest":   {buildOf("--source-file", work, "--manifest-name", "web", "--strategy", "replace"), []string{"--manifest-name: not with --strategy replace"}},
+		"no such manifest":          {buildOf("--source-file", work, "--manifest-name", "api"), []string{`"api": 0 manifests are called that, the files hold ConfigMap/demo/web`}},
+		"other generation":          {buildOf("--name", "web", "--generation", "4", "--source-file", manifestFile(t, annotated("3"))), []string{"says 3, the request's generation is 4"}},
+		"bad nodepool config":       {buildOf("--nodepool-file", manifestFile(t, strings.Replace(onePool, "replicas", "replica", 1))), []string{`pool "workers": replica is not a known key`}},
+		"bad template":              {buildOf("--nodepool-file", more, "--nodepool-template", manifestFile(t, "kind: {{ .Nothing }}")), []string{"Nothing"}},
+		"bad object":                {buildOf("--name", "web", "--resource-file", manifestFile(t, "apiVersion: v1\nkind: ConfigMap\n")), []string{"metadata.name"}},
+		"objects of one identity":   {buildOf("--name", "web", "--resource-file", object, "--source-file", object), []string{"ConfigMap/demo/extra"}},
+		"other program settings":    {buildOf("--source-file", work, "--results-format", "x"), []string{"results-format"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, mode := range [][]string{nil, {"--dry-run"}, {"--apply"}} {
+				b, path := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound}, stdin: workYAML}, stale(t)
+				arguments := append(sample.arguments, mode...)
+				assert.Equal(t, 2, b.run(append(arguments, "--results-path", path)...), "%s %s", mode, b.stderr.String())
+				for _, text := range sample.says {
+					assert.Contains(t, b.stderr.String(), text, mode)
+				}
+				assert.Empty(t, b.stdout.String())
+				assert.Empty(t, b.maestro.asked)
+				if len(mode) > 0 && mode[0] == "--apply" {
+					assert.Equal(t, "failure", readResults(t, path).Status)
+				}
+			}
+		})
+	}
+}
+
+func annotated(generation string) string {
+	return strings.Replace(objectYAML, "namespace: demo", `namespace: demo, annotations: {hyperfleet.io/generation: "`+generation+`"}`, 1)
+}
+
+func TestBuildNamesEveryWrongArgumentAtOnce(t *testing.T) {
+	for _, mode := range []string{"--apply=false", "--apply"} {
+		b := &bench{}
+		assert.Equal(t, 2, b.run("build", "--strategy=x", "--granularity=y", "--format=xml", "--manifest-name=z", "--nodepool-template=t", "--generation=-2",
+			"--timeout=1", "--patience=2", "--wait=Available OR", "--output=a.yaml", "--output-file=b.yaml", mode))
+		for _, text := range []string{"--consumer is required", "--source-file", `--strategy "x"`, `--granularity "y"`, `--format "xml"`, "--nodepool-template",
+			"generation -2", `timeout "1"`, `patience "2"`, "--wait"} {
+			assert.Contains(t, b.stderr.String(), text, mode)
+		}
+		assert.Len(t, b.said(), 1)
+	}
+}
+
+func TestBuildRefusesWhatContradictsItself(t *testing.T) {
+	work := manifestFile(t, workYAML)
+	for name, sample := range map[string]struct {
+		arguments []string
+		says      string
+	}{
+		"wait":             {buildOf("--source-file", work, "--wait"), "--wait: only with --apply"},
+		"wait, dry run":    {buildOf("--source-file", work, "--wait=Applied", "--dry-run"), "--wait: only with --apply"},
+		"malformed wait":   {buildOf("--source-file", work, "--wait=Available OR", "--apply"), "--wait"},
+		"two files":        {buildOf("--source-file", work, "--output", "a.yaml", "--output-file", "b.yaml"), "--output a.yaml and --output-file b.yaml: give one of them"},
+		"file and apply":   {buildOf("--source-file", work, "--output", "a.yaml", "--apply"), "--output a.yaml: a file takes the merged work"},
+		"file and dry run": {buildOf("--source-file", work, "--output-file", "a.yaml", "--dry-run"), "--output a.yaml: a file takes the merged work"},
+		"an argument":      {buildOf("--source-file", work, "more"), "more"},
+		"unknown flag":     {buildOf("--source-file", work, "--merge"), "unknown flag"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound}}
+			assert.Equal(t, 2, b.run(sample.arguments...), b.stderr.String())
+			assert.Contains(t, b.stderr.String(), sample.says)
+			assert.Empty(t, b.stdout.String())
+			assert.Empty(t, b.maestro.asked)
+		})
+	}
+}
