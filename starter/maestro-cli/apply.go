@@ -48,7 +48,7 @@ running; a work that already is as wanted is not written again.`,
 		return a.operate(command, shared, func(ctx context.Context, settings config.CLI) (contract.Request, error) {
 			request := contract.Request{
 				Source: settings.SourceID, Consumer: flags.consumer, Action: contract.ActionApply,
-				Generation: flags.generation, Wait: flags.wait, Force: flags.force,
+				Generation: flags.generation, Wait: flags.wait, Force: flags.force, AllowPlaintextSecrets: flags.plaintext,
 				Timeout: timeoutOf(command), Patience: flags.patience, Grace: flags.grace,
 			}
 			if err := required("--manifest-file", flags.file, "--consumer", flags.consumer); err != nil {

@@ -59,6 +59,15 @@ func TestApplyReadsStandardInputAndPrintsYAML(t *testing.T) {
 	})
 }
 
+func TestApplyTakesSecretsWhenAsked(t *testing.T) {
+	file := manifestFile(t, strings.Replace(workYAML, "kind: ConfigMap", "kind: Secret", 1))
+	for _, more := range [][]string{nil, {"--manifest-name", "web"}} {
+		b := &bench{temporal: &fakeTemporal{start: ending(0, available())}}
+		require.Equal(t, 0, b.run(append([]string{"apply", "--manifest-file", file, "--consumer", "cluster-a", "--allow-plaintext-secrets"}, more...)...), b.stderr.String())
+		assert.True(t, b.temporal.requests[0].AllowPlaintextSecrets)
+	}
+}
+
 func TestApplyOutcomes(t *testing.T) {
 	file := manifestFile(t, workYAML)
 	for reason, want := range map[contract.ErrorType]int{
