@@ -15,14 +15,17 @@ const Masked = "(masked)"
 const kubectlCopy = "kubectl.kubernetes.io/last-applied-configuration"
 
 // Mask hides the values of every Secret in a manifest, wherever it stands, and kubectl's copies of objects. Everything
-// else is kept exactly, numbers included. Values are hidden by their place: a copy of one in a field that is not secret
-// stays.
+// else is kept exactly, numbers included, and what has nothing to hide keeps its bytes. Values are hidden by their place:
+// a copy of one in a field that is not secret stays.
 func Mask(raw []byte) (json.RawMessage, error) {
 	object, err := decodeExact(raw)
 	if err != nil {
 		return nil, fmt.Errorf("decode: %w", err)
 	}
-	return encodeMasked(object, shadeOpen), nil
+	if masked := encodeMasked(object, shadeOpen); bytes.Contains(masked, []byte(Masked)) {
+		return masked, nil
+	}
+	return raw, nil
 }
 
 // MaskAnnotations hides kubectl's copy of the whole ManifestWork. The argument is not changed.
