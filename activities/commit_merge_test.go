@@ -68,7 +68,7 @@ func TestMergeCreatesAndThenChangesNothing(t *testing.T) {
 			s.stores(mergePool("workers", 2), contract.CommitCreated, 1)
 			s.stores(mergePool("workers", 2), contract.CommitUnchanged, 1)
 			s.stores(mergePool("workers", 3), contract.CommitUpdated, 2)
-			assert.Equal(t, map[string]string{"workers": "3"}, s.replicas())
+			assert.Equal(t, map[string]string{"west-1-workers": "3"}, s.replicas())
 			assert.Equal(t, 2, s.published())
 		})
 	}

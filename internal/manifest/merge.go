@@ -220,6 +220,10 @@ func (m *merger) settle(id Identity, stored, given workv1.Manifest) (workv1.Mani
 		return stored, contract.Errorf(contract.ErrOwnershipConflict, "%s in work %s on %s belongs to %s=%s, this request's is %q",
 			id, m.work.Name, m.work.Namespace, contract.LabelOwner, holder, owner)
 	}
+	if cluster, other := labelOf(stored, labelCluster), labelOf(given, labelCluster); cluster != "" && other != "" && cluster != other && !m.part.Force {
+		return stored, contract.Errorf(contract.ErrOwnershipConflict, "%s in work %s on %s belongs to %s=%s, this request's is %q",
+			id, m.work.Name, m.work.Namespace, labelCluster, cluster, other)
+	}
 	have, want := generationOf(stored), generationOf(given)
 	if want > 0 && want < have {
 		return stored, contract.Errorf(contract.ErrSuperseded, "%s holds generation %d", id, have)

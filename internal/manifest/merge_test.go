@@ -215,6 +215,21 @@ func TestMergeRespectsOwners(t *testing.T) {
 	assert.NoError(t, err)
 }
 
+func TestMergeDoesNotTakeAPoolToAnotherCluster(t *testing.T) {
+	of := func(cluster string) workv1.Manifest {
+		manifest := pool("a", 1, 0, "")
+		manifest.Raw, _ = setText(manifest.Raw, [3]string{"metadata", "labels", labelCluster}, cluster)
+		return manifest
+	}
+	_, err := Merge(storedWork(of("west-1")), Part{Work: partWork(of("east-2"))})
+	assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
+	assert.ErrorContains(t, err, `belongs to hyperfleet.io/cluster-name=west-1, this request's is "east-2"`)
+	_, err = Merge(storedWork(of("west-1")), Part{Work: partWork(of("east-2")), Force: true})
+	assert.NoError(t, err)
+	_, err = Merge(storedWork(pool("a", 1, 0, "")), Part{Work: partWork(of("east-2"))})
+	assert.NoError(t, err, "nothing is known")
+}
+
 func TestMergeKeepsTheWorksOwnFields(t *testing.T) {
 	config := func(name, strategy string) workv1.ManifestConfigOption {
 		return workv1.ManifestConfigOption{

@@ -176,15 +176,22 @@ type nodepoolShare struct {
 	autoScaling *AutoScaling
 }
 
-// objects of a pool: one per zone, or one for a pool that names no zone. The name depends on pool and zone only.
-func (p *Nodepool) objects() []nodepoolObject {
+// objects of a pool: one per zone, or one for a pool that names no zone. The name depends on cluster, pool and zone only:
+// with an empty cluster it is the plain one, without the cluster.
+func (p *Nodepool) objects(cluster string) []nodepoolObject {
+	parts := []string{p.Name}
+	if cluster != "" {
+		parts = []string{cluster, p.Name}
+	}
+	name := func(parts ...string) string {
+		return contract.ShortLabel(strings.Join(parts, "-"), append([]string{"nodepool"}, parts...)...)
+	}
 	if len(p.Zones) < 2 {
-		return []nodepoolObject{{name: p.Name, zone: strings.Join(p.Zones, ""), share: p.share(0, 1)}}
+		return []nodepoolObject{{name: name(parts...), zone: strings.Join(p.Zones, ""), share: p.share(0, 1)}}
 	}
 	objects := make([]nodepoolObject, 0, len(p.Zones))
 	for index, zone := range slices.Sorted(slices.Values(p.Zones)) {
-		name := contract.ShortLabel(p.Name+"-"+zone, "nodepool", p.Name, zone)
-		objects = append(objects, nodepoolObject{name: name, zone: zone, share: p.share(index, len(p.Zones))})
+		objects = append(objects, nodepoolObject{name: name(append(parts[:len(parts):len(parts)], zone)...), zone: zone, share: p.share(index, len(p.Zones))})
 	}
 	return objects
 }

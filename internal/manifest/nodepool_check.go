@@ -66,7 +66,7 @@ func (r *nodepoolReader) config(value any) *NodepoolConfig {
 func (r *nodepoolReader) collisions(config *NodepoolConfig, paths map[string]string) {
 	owners := map[string]string{}
 	for _, pool := range config.Nodepools {
-		for _, object := range pool.objects() {
+		for _, object := range pool.objects("") {
 			owner, found := owners[object.name]
 			owners[object.name] = pool.Name
 			if found && owner != pool.Name && pool.Name != "" && owner != "" {

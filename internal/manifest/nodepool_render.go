@@ -28,7 +28,8 @@ const (
 
 // NodepoolData is what a template is given, once per object: once per pool, or once per zone of a pool in several.
 type NodepoolData struct {
-	// Name of the object: the pool's, or <pool>-<zone> for one of several zones, shortened to 63 bytes.
+	// Name of the object: <cluster>-<pool>, or <cluster>-<pool>-<zone> for one of several zones, shortened to 63 bytes;
+	// without the cluster where the stored work has it so.
 	Name string
 	// Pool is the config's entry, with the totals over all zones.
 	Pool Nodepool
@@ -87,7 +88,7 @@ func (c *NodepoolConfig) Render(t *NodepoolTemplate, stored []workv1.Manifest) (
 	m := &meter{}
 	r := &renderer{file: t.file, meter: m, tree: tree.Funcs(m.functions()), owners: map[Identity]string{}}
 	for _, pool := range c.Nodepools {
-		for _, object := range pool.objects() {
+		for _, object := range pools.objects(pool, c.Metadata.Cluster) {
 			data, problems := c.data(pool, object, pools)
 			before := len(r.manifests)
 			if len(problems) == 0 {

@@ -69,7 +69,7 @@ func TestRenderNewPoolInZones(t *testing.T) {
 			`"subnet":{"filters":[{"name":"availability-zone","values":["` + zone + `"]}]}}},"release":{"image":"quay.io/openshift-release-dev/ocp-release:4.17-multi"}` + more + `}}`
 	}
 	const more = `,"nodeLabels":{"a":"true","x.test/b":"1"},"taints":[{"key":"k","effect":"NoSchedule"}]`
-	assert.Equal(t, []string{object("w-a", "w", "a", 2, more), object("w-b", "w", "b", 1, more), object("empty", "empty", "a", 3, "")},
+	assert.Equal(t, []string{object("a1-w-a", "w", "a", 2, more), object("a1-w-b", "w", "b", 1, more), object("a1-empty", "empty", "a", 3, "")},
 		rendered(t, config, DefaultNodepoolTemplate()))
 
 	long := strings.Repeat("c", 64)
@@ -79,7 +79,7 @@ func TestRenderNewPoolInZones(t *testing.T) {
 	assert.NotContains(t, line, "subnet")
 
 	config = pools(t, poolConfig(sizedPool(strings.Repeat("p", 60), "zones: [west, east]")))
-	assert.Contains(t, rendered(t, config, DefaultNodepoolTemplate())[0], `"name":"`+strings.Repeat("p", 54)+"-")
+	assert.Contains(t, rendered(t, config, DefaultNodepoolTemplate())[0], `"name":"a1-`+strings.Repeat("p", 51)+"-")
 }
 
 func TestRenderKeepsWhatIsImmutable(t *testing.T) {
@@ -134,7 +134,7 @@ func TestRenderRefusesWhatItCannotTell(t *testing.T) {
 		{[]workv1.Manifest{storedPool("b", "w", "{}"), storedPool("a", "w", "{}")},
 			`pools.yaml: pool "w": the stored work holds 2 NodePools named w, in the namespaces a, b: which one is meant cannot be told`},
 		{[]workv1.Manifest{storedPool("b", "w", `{"platform":{"type":"Azure"}}`)},
-			`nodepool.yaml.tmpl:29: pool "w": executing "nodepool" at <fail (print "the stored NodePool is of platform " .Platform ", which is immutable; this template renders AWS")>: ` +
+			`nodepool.yaml.tmpl:30: pool "w": executing "nodepool" at <fail (print "the stored NodePool is of platform " .Platform ", which is immutable; this template renders AWS")>: ` +
 				`error calling fail: the stored NodePool is of platform Azure, which is immutable; this template renders AWS`},
 	} {
 		_, err := config.Render(DefaultNodepoolTemplate(), sample.stored)
@@ -164,10 +164,10 @@ data:
 `)
 	config := pools(t, poolConfig("name: w, instanceType: m, replicas: 0, taints: [{key: a, effect: NoSchedule}, {key: b, effect: NoExecute}]"))
 	assert.Equal(t, []string{
-		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"w"},"data":{"region":"eu-x-1","zone":"none","replicas":"0","printed":"0 0","format":"000",` +
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a1-w"},"data":{"region":"eu-x-1","zone":"none","replicas":"0","printed":"0 0","format":"000",` +
 			`"pool":"{\"name\":\"w\",\"instanceType\":\"m\",\"replicas\":0,\"taints\":[{\"key\":\"a\",\"effect\":\"NoSchedule\"},{\"key\":\"b\",\"effect\":\"NoExecute\"}]}",` +
 			`"text":"` + "\x7f \\u003c'\ufeff\U0001F600" + `","taint-0":"a=NoSchedule","taint-1":"b=NoExecute"}}`,
-		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"w"}}`,
+		`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a1-w"}}`,
 	}, rendered(t, config, template))
 }
 

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -11,6 +12,9 @@ import (
 
 // labelNodepool is the label of a NodePool that names its pool in the config; the built-in template sets it.
 const labelNodepool = "hyperfleet.io/nodepool-name"
+
+// labelCluster is the label that names the hosted cluster of an object.
+const labelCluster = "hyperfleet.io/cluster-name"
 
 // storedNodepools are the NodePools of a stored work.
 type storedNodepools struct {
@@ -45,6 +49,27 @@ func findNodepools(stored []workv1.Manifest) storedNodepools {
 	}
 	pools.namespace, pools.cluster = only(namespaces), only(clusters)
 	return pools
+}
+
+// objects of a pool, with the names that the stored work has for it. The NodePools of all hosted clusters share one
+// namespace, so that a new one has its cluster in its name, unless the work's others have not.
+func (s storedNodepools) objects(pool Nodepool, cluster string) []nodepoolObject {
+	plain := pool.objects("")
+	prefixed := 0
+	for name := range s.byName {
+		if strings.HasPrefix(name, cluster+"-") {
+			prefixed++
+		}
+	}
+	for _, object := range plain {
+		if len(s.byName[object.name]) > 0 {
+			return plain
+		}
+	}
+	if len(s.byName) > 0 && prefixed == 0 {
+		return plain
+	}
+	return pool.objects(cluster)
 }
 
 func only(texts map[string]bool) string {

@@ -71,3 +71,30 @@ func TestRenderTwiceOverItsOwnResultChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, first, second)
 }
+
+// The NodePools of all hosted clusters share a namespace: two clusters may both have a pool called workers.
+func TestNewPoolHasItsClusterInItsName(t *testing.T) {
+	config := pools(t, poolConfig("name: w, instanceType: m5.large, replicas: 1"))
+	for _, sample := range []struct {
+		stored []string
+		want   string
+	}{
+		{nil, "a1-w"},
+		{[]string{"w"}, "w"},
+		{[]string{"a1-w"}, "a1-w"},
+		{[]string{"other"}, "w"}, // as its neighbours are called
+		{[]string{"a1-other"}, "a1-w"},
+		{[]string{"other", "a1-other"}, "a1-w"},
+		{[]string{"w", "a1-other"}, "w"},
+	} {
+		var stored []workv1.Manifest
+		for _, name := range sample.stored {
+			stored = append(stored, storedPool("here", name, "{}"))
+		}
+		manifests, err := config.Render(DefaultNodepoolTemplate(), stored)
+		require.NoError(t, err)
+		id, err := Identify(manifests[0])
+		require.NoError(t, err)
+		assert.Equal(t, sample.want, id.Name, "%v", sample.stored)
+	}
+}

@@ -185,8 +185,8 @@ func TestNodepoolSharesAddUp(t *testing.T) {
 		{"1", "1", "1", "[b]", "w 1 1..1"},
 		{"5", "2", "6", "[]", "w 5 2..6"},
 	} {
-		fixed := pools(t, poolConfig("name: w, instanceType: m, replicas: "+sample.replicas+", zones: "+sample.zones)).Nodepools[0].objects()
-		scaled := pools(t, poolConfig("name: w, instanceType: m, autoScaling: {min: "+sample.least+", max: "+sample.most+"}, zones: "+sample.zones)).Nodepools[0].objects()
+		fixed := pools(t, poolConfig("name: w, instanceType: m, replicas: "+sample.replicas+", zones: "+sample.zones)).Nodepools[0].objects("")
+		scaled := pools(t, poolConfig("name: w, instanceType: m, autoScaling: {min: "+sample.least+", max: "+sample.most+"}, zones: "+sample.zones)).Nodepools[0].objects("")
 		var got []string
 		for index, object := range fixed {
 			bounds := scaled[index].share.autoScaling

@@ -59,7 +59,7 @@ func TestConcurrentMergesOfOneWorkLoseNothing(t *testing.T) {
 	want := map[string]int{}
 	var group sync.WaitGroup
 	for n := range pools {
-		want[fmt.Sprintf("pool-%d", n)] = n + 1
+		want[fmt.Sprintf("west-1-pool-%d", n)] = n + 1
 		group.Go(func() {
 			result, err := outcome(t, start(t, queue, merge(poolsConfig(poolEntry(fmt.Sprintf("pool-%d", n), n+1)))))
 			assert.NoError(t, err)
@@ -84,7 +84,7 @@ func TestWorkerKilledInMerge(t *testing.T) {
 	grpc.hold()
 
 	op := start(t, queue, merge(2))
-	eventually(t, "Maestro has stored the merge", func() bool { return replicasOf(t, consumer, "shared")["workers"] == 2 })
+	eventually(t, "Maestro has stored the merge", func() bool { return replicasOf(t, consumer, "shared")["west-1-workers"] == 2 })
 	require.True(t, grpc.heldBack(), "the answer was kept back")
 	victim.Kill()
 	grpc.cut()
@@ -129,7 +129,7 @@ func TestCommandsOnNodepools(t *testing.T) {
 		{[]string{"build", "--nodepool-file", scaled, "--name", "shared", "--generation", "5", "--apply", "--wait"}, 0, "ConditionMet"},
 		{[]string{"diff", "--manifest-file", merged}, 0, "no differences"},
 		{[]string{"apply", "--manifest-file", merged}, 0, "nothing was published"},
-		{[]string{"apply", "--manifest-file", merged, "--manifest-name", "NodePool/workers"}, 0, "nothing was published"},
+		{[]string{"apply", "--manifest-file", merged, "--manifest-name", "NodePool/west-1-workers"}, 0, "nothing was published"},
 	} {
 		cmd := newCommand(t, queue, append(step.args, on...)...)
 		require.Equal(t, step.exit, cmd.run(t), "%v\nstdout: %s\nstderr: %s", step.args, cmd.stdout.String(), cmd.stderr.String())
