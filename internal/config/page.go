@@ -26,8 +26,8 @@ the keys below, not nested. A key that the program does not know is an error, an
 problems are reported at once, each with its key.
 
 TLS is not supported yet. Talking to Maestro in plaintext has to be asked for with ` + "`--grpc-insecure`" + `; without it
-` + "`maestro-worker`, `maestro-cli get` and `maestro-cli delete --dry-run`" + ` refuse to start. The other commands of ` + "`maestro-cli`" + ` talk to
-Temporal only.
+` + "`maestro-worker`" + ` refuses to start, and so do the commands of ` + "`maestro-cli`" + ` that read from Maestro: get, diff, build
+without --apply, delete --dry-run. Its operations talk to Temporal only; validate talks to nobody.
 `
 
 func writeTable(page *strings.Builder, program string, target any) {

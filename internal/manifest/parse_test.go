@@ -83,7 +83,7 @@ func TestParseReadsScalarsAsKubectlDoes(t *testing.T) {
 		"yes": "true", "off": "false", "True": "true", `"yes"`: `"yes"`, "!!str yes": `"yes"`, "~": "null", "": "null", "'~'": `"~"`,
 		"2026-01-01": `"2026-01-01"`, "1:30": `"1:30"`, "1e400": `"1e400"`, "!!binary aGVsbG8=": `"hello"`, "!!str 12": `"12"`, "'12'": `"12"`,
 		"<a>": `"\u003ca\u003e"`, "[{}, [], {x: }]": `[{},[],{"x":null}]`,
-		"{1: a, 1.5: b, yes: c, 0x10: d}":                          `{"1":"a","1.5":"b","true":"c","16":"d"}`,
+		"{1: a, 1.5: b, 0x10: d}":                                  `{"1":"a","1.5":"b","16":"d"}`,
 		"{z: &z {a: 1, b: 2}, m: {<<: *z, b: 3}}":                  `{"z":{"a":1,"b":2},"m":{"b":3,"a":1}}`,
 		"{m: {<<: [{a: 1}, {a: 2, b: 2}], c: 3}}":                  `{"m":{"c":3,"a":1,"b":2}}`,
 		"{k: &k key, v: {*k : 1}}":                                 `{"k":"key","v":{"key":1}}`,
@@ -220,4 +220,14 @@ func TestEncodeLeavesOutTheStatus(t *testing.T) {
 	assert.NotContains(t, keys, "status")
 	assert.Contains(t, keys, "spec")
 	assert.True(t, bytes.Contains(raw, []byte(`"replicas":2`)))
+}
+
+func TestKeyThatYAMLTakesForABooleanIsRefused(t *testing.T) {
+	for key, value := range map[string]string{"y": "true", "no": "false", "On": "true", "off": "false"} {
+		_, err := Parse("sample", []byte(configMapWork("{"+key+": a}")))
+		assert.ErrorContains(t, err, "sample:4: spec.workload.manifests[0].data: key "+key+" means "+value+" in YAML: write it in quotes")
+		work, err := Parse("sample", []byte(configMapWork("{\""+key+"\": a, true: b}")))
+		require.NoError(t, err)
+		assert.Contains(t, string(work.Spec.Workload.Manifests[0].Raw), `{"`+key+`":"a","true":"b"}`)
+	}
 }

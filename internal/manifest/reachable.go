@@ -41,9 +41,9 @@ func (e Expression) CheckAgainst(work *workv1.ManifestWork) error {
 				continue
 			}
 			selected++
-			if !slices.Contains(agentConditions, term.Type) && !ruled(work, id) {
+			if !slices.Contains(agentConditions, term.Type) && !ruled(work, id, term.Type) {
 				return contract.Errorf(contract.ErrInvalidInput,
-					"wait condition %q: nothing reports %s for %s: agents report %s, and what the conditionRules or feedbackRules of its manifestConfigs ask for",
+					"wait condition %q: nothing reports %s for %s: agents report %s, and what the conditionRules of its manifestConfigs ask for",
 					term, term.Type, id, fmt.Sprint(agentConditions))
 			}
 		}
@@ -54,11 +54,17 @@ func (e Expression) CheckAgainst(work *workv1.ManifestWork) error {
 	return nil
 }
 
-// ruled: a manifestConfig with rules is for the manifest.
-func ruled(work *workv1.ManifestWork, id Identity) bool {
+// ruled: a rule makes the agent report this condition of the manifest.
+func ruled(work *workv1.ManifestWork, id Identity, condition string) bool {
 	for _, config := range work.Spec.ManifestConfigs {
-		if configures(config.ResourceIdentifier, id) && (len(config.ConditionRules) > 0 || len(config.FeedbackRules) > 0) {
-			return true
+		for _, rule := range config.ConditionRules {
+			name := rule.Condition
+			if name == "" && rule.Type == workv1.WellKnownConditionsType {
+				name = workv1.ManifestComplete
+			}
+			if name == condition && configures(config.ResourceIdentifier, id) {
+				return true
+			}
 		}
 	}
 	return false

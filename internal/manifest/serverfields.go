@@ -63,6 +63,9 @@ func (c *checker) workServerFields(at place, work *workv1.ManifestWork) {
 		"generation": meta.Generation != 0, "managedFields": len(meta.ManagedFields) > 0, "selfLink": meta.GetSelfLink() != "",
 		"deletionTimestamp": meta.DeletionTimestamp != nil, fieldGrace: meta.DeletionGracePeriodSeconds != nil,
 	}
+	if len(meta.Finalizers) > 0 {
+		c.problems.add(at.under(fieldMetadata).under("finalizers"), "a work's are not delivered, only its manifests' are: leave it out")
+	}
 	for _, name := range serverFields {
 		if isSet[name] {
 			c.problems.add(at.under(fieldMetadata).under(name), setByServer)

@@ -217,6 +217,9 @@ func (e *encoder) key(node *goyaml.Node) (string, error) {
 	}
 	text, err := e.scalar(node)
 	if err != nil || text[0] != '"' {
+		if value, found := booleans[node.Value]; err == nil && found && string(text) != node.Value {
+			return "", e.bad(node, "key %s means %t in YAML: write it in quotes", node.Value, value)
+		}
 		return string(text), err
 	}
 	var key string

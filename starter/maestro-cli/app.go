@@ -37,6 +37,8 @@ type operation struct {
 // works are the works that Maestro stores for the configured source.
 type works interface {
 	Get(ctx context.Context, consumer, name string) (*manifest.Stored, error)
+	// Registered is ConsumerNotFound for a consumer that Maestro does not know.
+	Registered(ctx context.Context, consumer string) error
 	Close() error
 }
 

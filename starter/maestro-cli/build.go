@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +44,8 @@ Without --name, nodepools go to one work each (<cluster>-<adapter>-<nodepool>): 
 side. --granularity adapter or cluster, or a --name, puts them into one work. A Maestro before 2026-02-11 refuses a change
 of the number or order of manifests in a work; --dry-run says beforehand when a merge needs one.
 
-The merged work is printed, or written to --output FILE. --dry-run shows what would change and changes nothing; --apply
+The merged work is printed, or written to --output FILE; several works are documents of one YAML file or a JSON List, and
+apply takes one work a file. --dry-run shows what would change, changes nothing and exits with 0 either way; --apply
 runs the merge as an operation, which reads the stored work again and merges into that. On standard output the values of
 Secrets are masked unless --show-secrets is given.`,
 		Example: `  maestro-cli build --nodepool-file pools.json --consumer cluster-a1 --dry-run
@@ -123,6 +125,10 @@ func (a *app) buildRequests(ctx context.Context, command *cobra.Command, setting
 	part := flags.partFlags
 	part.plaintextSecrets = part.plaintextSecrets || !flags.apply || flags.dryRun // a preview goes into no history
 	requests, err := a.parts(ctx, settings, part)
+	if len(requests) > 1 && strings.Contains(flags.wait, ":") {
+		return nil, contract.Errorf(contract.ErrInvalidInput,
+			"--wait %q: the nodepools go to %d works, which cannot all hold that manifest: give a condition of the work, or apply one with --manifest-name", flags.wait, len(requests))
+	}
 	for index := range requests {
 		requests[index].Wait, requests[index].Timeout = flags.wait, timeoutOf(command)
 		requests[index].Patience, requests[index].Grace = flags.patience, flags.grace

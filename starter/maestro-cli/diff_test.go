@@ -65,7 +65,7 @@ func TestDiffOfTheCases(t *testing.T) {
 					b = &bench{maestro: applied(t, readCase(t, name, "work.yaml"), generation)}
 					assert.Equal(t, 0, b.run(diffOf(caseFile(name, "work.yaml"), more...)...), b.stdout.String())
 					assert.Empty(t, b.stdout.String())
-					assert.Equal(t, "no differences", b.said()[len(b.said())-1])
+					assert.Contains(t, b.said()[len(b.said())-1], ": no differences")
 				}
 			}
 		})
@@ -155,13 +155,13 @@ func TestDiffOfAnExport(t *testing.T) {
 	}
 	b = &bench{maestro: storing(t, stored)}
 	assert.Equal(t, 0, b.run(diffOf(caseFile("exported-fields", "work.yaml"), "--strip-server-fields")...), b.stdout.String())
-	assert.Equal(t, "no differences", b.said()[len(b.said())-1])
+	assert.Contains(t, b.said()[len(b.said())-1], ": no differences")
 }
 
 func TestDiffOfAWorkThatIsNotStored(t *testing.T) {
 	b := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound}}
 	assert.Equal(t, 1, b.run(diffOf(manifestFile(t, workYAML), "--name=web")...))
-	assert.Equal(t, "work cluster-a1/web (not stored yet)\n+ ConfigMap/demo/web\n", b.stdout.String())
+	assert.Equal(t, "work cluster-a1/web (not stored yet)\n+ ConfigMap/demo/web\n    apiVersion: v1\n    data:\n      a: \"1\"\n    kind: ConfigMap\n    metadata:\n      name: web\n      namespace: demo\n", b.stdout.String())
 	require.Len(t, b.said(), 1)
 	assert.Contains(t, b.said()[0], "note: source maestro-cli has no such work")
 	assert.Equal(t, []string{"cluster-a1/web"}, b.maestro.asked)
@@ -172,6 +172,17 @@ func TestDiffOfAWorkThatIsNotStored(t *testing.T) {
 	assert.EqualValues(t, 0, document["version"])
 	assert.Equal(t, false, document["setChanges"], "a create is no update")
 	assert.Len(t, document["changes"], 1)
+}
+
+func TestReadersTellAnUnknownConsumer(t *testing.T) {
+	pools := manifestFile(t, onePool)
+	unknown := contract.Errorf(contract.ErrConsumerNotFound, "Maestro knows no consumer %q", "cluster-a1")
+	for exit, arguments := range map[int][]string{2: diffOf(manifestFile(t, workYAML)), 1: buildOf("--nodepool-file", pools, "--dry-run")} {
+		b := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound, unknown: unknown}}
+		assert.Equal(t, exit, b.run(arguments...))
+		assert.Contains(t, b.stderr.String(), "ConsumerNotFound")
+		assert.NotContains(t, b.stderr.String(), "would")
+	}
 }
 
 func TestDiffNotesWhatApplyWouldAnswer(t *testing.T) {
@@ -290,5 +301,5 @@ func TestDiffTextIsCutAtARuneAndPrintable(t *testing.T) {
 		{Manifest: "A/a", Op: manifest.Added, New: json.RawMessage(`{}`)},
 		{Manifest: "A/a", Path: "x", Op: manifest.Removed, Old: json.RawMessage(`1`)},
 	}}))
-	assert.Equal(t, "work c/w (version 1)\n    ~ spec.workload.manifests: order [\"a\",\"b\"] -> [\"b\",\"a\"]\n~ A/a\n    + x: 1\n+ A/a\n~ A/a\n    - x: 1\n", b.stdout.String())
+	assert.Equal(t, "work c/w (version 1)\n    ~ spec.workload.manifests: order [\"a\",\"b\"] -> [\"b\",\"a\"]\n~ A/a\n    + x: 1\n+ A/a\n    {}\n~ A/a\n    - x: 1\n", b.stdout.String())
 }

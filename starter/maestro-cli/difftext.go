@@ -16,7 +16,7 @@ const maxValueText = 200
 // printText writes a diff for people: the work, then each object with its fields. Nothing at all when nothing differs.
 func (a *app) printText(document diffDocument) error {
 	if !document.Differs {
-		a.say("no differences")
+		a.say(fmt.Sprintf("work %s/%s: no differences", document.Consumer, document.Name))
 		return nil
 	}
 	var out bytes.Buffer
@@ -30,6 +30,9 @@ func (a *app) printText(document diffDocument) error {
 		if change.Path == "" && change.Op != manifest.Changed {
 			head = ""
 			fmt.Fprintf(&out, "%s %s\n", sign(change.Op), printable(change.Manifest))
+			if change.Op == manifest.Added {
+				out.WriteString(contentText(change.New))
+			}
 			continue
 		}
 		if change.Manifest != head {
@@ -42,6 +45,28 @@ func (a *app) printText(document diffDocument) error {
 		return fmt.Errorf("write the document: %w", err)
 	}
 	return nil
+}
+
+// maxContentLines of a new object in text; a document has it whole.
+const maxContentLines = 60
+
+// contentText is what a new object holds, as indented YAML.
+func contentText(raw []byte) string {
+	text, err := manifest.YAML(raw)
+	if err != nil {
+		return "" // the head line says what it is
+	}
+	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	if more := len(lines) - maxContentLines; more > 0 {
+		lines = append(lines[:maxContentLines], fmt.Sprintf("… %d lines more", more))
+	}
+	for index, line := range lines {
+		lines[index] = "    " + printable(line)
+		if runes := []rune(lines[index]); len(runes) > maxValueText {
+			lines[index] = string(runes[:maxValueText]) + "…"
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
 }
 
 func sign(op manifest.ChangeOp) string {

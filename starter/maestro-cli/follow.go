@@ -104,7 +104,7 @@ func (e *execution) waysBack(started operation) []string {
 		return lines
 	case contract.ActionDelete:
 		condition = conditionDeleted
-	case contract.ActionApply:
+	default:
 		if condition == "" {
 			condition = conditionAvailable
 		}

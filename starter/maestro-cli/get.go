@@ -74,5 +74,13 @@ func (a *app) read(command *cobra.Command, settings config.CLI, work target) (*m
 	defer func() { _ = server.Close() }() // the answer is read
 	ctx, stop := context.WithTimeout(command.Context(), limit)
 	defer stop()
-	return server.Get(ctx, work.consumer, work.name)
+	stored, err := server.Get(ctx, work.consumer, work.name)
+	if !errors.Is(err, maestro.ErrNotFound) {
+		return stored, err
+	}
+	// A misspelled consumer must not look like a work that is still to come.
+	if unknown := server.Registered(ctx, work.consumer); unknown != nil {
+		return nil, unknown
+	}
+	return nil, err
 }

@@ -105,7 +105,9 @@ type fakeMaestro struct {
 	stored *manifest.Stored
 	works  map[string]*manifest.Stored // by name, before stored
 	err    error
-	asked  []string
+	// unknown is the answer to whether the consumer is registered.
+	unknown error
+	asked   []string
 }
 
 func (f *fakeMaestro) Get(_ context.Context, consumer, name string) (*manifest.Stored, error) {
@@ -115,7 +117,8 @@ func (f *fakeMaestro) Get(_ context.Context, consumer, name string) (*manifest.S
 	}
 	return f.stored, f.err
 }
-func (f *fakeMaestro) Close() error { return nil }
+func (f *fakeMaestro) Registered(context.Context, string) error { return f.unknown }
+func (f *fakeMaestro) Close() error                             { return nil }
 
 // bench runs command lines in-process.
 type bench struct {

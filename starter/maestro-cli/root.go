@@ -16,8 +16,8 @@ func (a *app) rootCommand() *cobra.Command {
 		Short: "Deliver ManifestWorks to managed clusters through Maestro",
 		Long: `Deliver ManifestWorks to managed clusters through Maestro.
 
-apply, delete and wait run as operations in Temporal: they survive this command, and the same command again attaches to
-them. get, validate, diff and version need no Temporal.
+apply, build --apply, delete and wait run as operations in Temporal: they survive this command, and the same command again
+attaches to them. get, validate, diff, build without --apply and version need no Temporal.
 
 Exit codes: 0 done, 1 failed, 2 usage or invalid input, 3 timed out, 4 superseded or refused as stale, 5 cannot reach a
 server, 130 interrupted. diff: 0 same, 1 differs, 2 any error but 5 and 130.`,
@@ -33,7 +33,7 @@ server, 130 interrupted. diff: 0 same, 1 differs, 2 any error but 5 and 130.`,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	config.AddFlags(root.PersistentFlags(), &config.CLI{})
-	root.PersistentFlags().String(flagTimeout, "", "deadline of an operation, counted from its start, or of the requests of get and diff, like 90s or 5m (default 5m, get and diff 30s)")
+	root.PersistentFlags().String(flagTimeout, "", "deadline of an operation, counted from its start, or of the requests of get, diff and build, like 90s or 5m (default 5m, requests 30s)")
 	root.AddCommand(
 		a.applyCommand(),
 		a.deleteCommand(),

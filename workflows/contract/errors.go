@@ -80,7 +80,7 @@ var Rules = map[ErrorType]Rule{
 	ErrManifestRefused:      {Act: "correct what the message names and apply again"},
 	ErrOwnershipConflict:    {Act: "use another name, or force the write if the owner has given the work up"},
 	ErrGenerationConflict:   {Act: "raise the generation, or force the write"},
-	ErrSuperseded:           {Act: "nothing: a newer request has taken over"},
+	ErrSuperseded:           {Act: "nothing to do: what is stored or running is newer"},
 	ErrVersionConflict:      {Retryable: true, Act: "find the other writers of this work and apply again"},
 	ErrUnderDeletion:        {Retryable: true, Delay: 2 * time.Second, Act: "wait until the cluster's agent has confirmed the deletion, then apply again"},
 	ErrConsumerNotFound:     {Act: "register the consumer in Maestro, or correct its name"},
