@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"path/filepath"
+	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -15,154 +16,141 @@ import (
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
-// endingAs lets the operation of each work end in its own way; any other work is available.
-func endingAs(results map[string]contract.StatusResult) *fakeTemporal {
-	var mutex sync.Mutex
-	return &fakeTemporal{start: func(ctx context.Context, request contract.Request) (operation, error) {
-		mutex.Lock()
-		defer mutex.Unlock()
-		result, found := results[request.WorkName()]
-		if !found {
-			result = available()
-		}
-		return ending(time.Millisecond, result)(ctx, request)
-	}}
+// requested runs a command whose operations succeed, and gives the requests by their work's name.
+func requested(t *testing.T, arguments ...string) []contract.Request {
+	t.Helper()
+	b := &bench{temporal: &fakeTemporal{start: ending(0, available())}}
+	require.Equal(t, 0, b.run(arguments...), b.stderr.String())
+	slices.SortFunc(b.temporal.requests, func(a, c contract.Request) int { return strings.Compare(a.WorkName(), c.WorkName()) })
+	return b.temporal.requests
 }
 
-func TestBuildStartsOneOperationForEachPool(t *testing.T) {
-	path := stale(t)
-	b := &bench{temporal: endingAs(nil)}
-	require.Equal(t, 0, b.run(buildOf("--nodepool-file", manifestFile(t, twoPools), "--apply", "--wait", "--generation", "4", "--timeout", "3m", "--results-path", path)...), b.stderr.String())
-	require.Len(t, b.temporal.requests, 2)
-	ids := map[string]bool{}
-	for _, request := range b.temporal.requests {
-		ids[request.WorkflowID()] = true
-		assert.Equal(t, contract.ActionMerge, request.Action)
-		assert.Equal(t, "Available", request.Wait)
-		assert.Equal(t, int64(4), request.Generation)
-		assert.Equal(t, "3m", request.Timeout)
-		assert.NoError(t, request.Check())
-	}
-	assert.Equal(t, map[string]bool{"op/maestro-cli/cluster-a1/west-1-nodepool-workers/workers": true, "op/maestro-cli/cluster-a1/west-1-nodepool-gpu/gpu": true}, ids)
-	got := readResults(t, path)
-	assert.Equal(t, "success", got.Status)
-	assert.Equal(t, "west-1-nodepool-workers, west-1-nodepool-gpu", got.Details.ManifestWorkName)
+func TestBuildApplyStartsAMergeWithItsParts(t *testing.T) {
+	const extra = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"extra","namespace":"demo"},"data":{"b":"2"}}`
+	object, work := manifestFile(t, objectYAML), manifestFile(t, workYAML)
+	requests := requested(t, buildOf("--apply", "--name", "web", "--resource-file", object, "--adapter", "mine", "--generation", "7", "--force",
+		"--wait", "--timeout", "9m", "--patience", "2m", "--grace", "1m", "--allow-plaintext-secrets")...)
+	assert.Equal(t, []contract.Request{{
+		Source: "maestro-cli", Consumer: "cluster-a1", Action: contract.ActionMerge, Name: "web", Manifests: []json.RawMessage{json.RawMessage(extra)},
+		Adapter: "mine", Generation: 7, Force: true, Wait: "Available", Timeout: "9m", Patience: "2m", Grace: "1m", AllowPlaintextSecrets: true,
+	}}, requests)
+
+	requests = requested(t, buildOf("--apply", "--source-file", work, "--resource-file", object, "--strategy", "replace", "--source-id", "hyperfleet")...)
+	require.Len(t, requests, 1)
+	assert.Equal(t, contract.StrategyReplace, requests[0].Strategy)
+	assert.Equal(t, "web", requests[0].WorkName())
+	assert.Equal(t, "hyperfleet", requests[0].Source)
+	assert.Contains(t, string(requests[0].Work), `"name":"web"`)
+	assert.Equal(t, []json.RawMessage{json.RawMessage(extra)}, requests[0].Manifests)
+	assert.Empty(t, requests[0].Wait)
+
+	b := &bench{stdin: objectYAML, temporal: &fakeTemporal{start: ending(0, available())}}
+	require.Equal(t, 0, b.run(buildOf("--apply", "--name", "web", "--resource-file", "-", "--strategy", "merge")...), b.stderr.String())
+	assert.Empty(t, b.temporal.requests[0].Strategy, "the default is not spelt out, so that both spellings attach to each other")
 }
 
-func TestBuildFailsWhenOneOfItsOperationsDoes(t *testing.T) {
+func TestBuildApplyNamesTheWorksOfNodepoolsByGranularity(t *testing.T) {
+	pools, object := manifestFile(t, twoPools), manifestFile(t, objectYAML)
 	for name, sample := range map[string]struct {
-		result contract.StatusResult
-		exit   int
+		more  []string
+		names []string
+		parts []string
 	}{
-		"failed":     {contract.StatusResult{Status: contract.StatusFailed, Reason: string(contract.ErrApplyFailed), Message: "no quota"}, 1},
-		"timed out":  {contract.StatusResult{Status: contract.StatusTimedOut, Reason: string(contract.ErrWaitTimeout), Message: "no quota"}, 3},
-		"superseded": {contract.StatusResult{Status: contract.StatusSuperseded, Reason: string(contract.ErrSuperseded), Message: "no quota"}, 4},
-	} {
-		for _, work := range []string{"west-1-nodepool-workers", "west-1-nodepool-gpu"} {
-			t.Run(name+" "+work, func(t *testing.T) {
-				path := stale(t)
-				b := &bench{temporal: endingAs(map[string]contract.StatusResult{work: sample.result})}
-				assert.Equal(t, sample.exit, b.run(buildOf("--nodepool-file", manifestFile(t, twoPools), "--apply", "--wait", "--results-path", path)...))
-				got := readResults(t, path)
-				assert.Equal(t, "failure", got.Status)
-				assert.Equal(t, sample.result.Reason, got.Reason)
-				assert.Contains(t, got.Message, "1 of 2 works failed")
-				assert.Contains(t, got.Message, work+": "+sample.result.Reason+": no quota")
-				assert.Contains(t, b.stderr.String(), "1 of 2 works failed")
-			})
-		}
-	}
-}
-
-func TestBuildPutsPoolsThatShareIntoOneRequest(t *testing.T) {
-	for name, sample := range map[string]struct {
-		flags []string
-		work  string
-	}{
-		"a name":  {[]string{"--name", "shared"}, "shared"},
-		"adapter": {[]string{"--granularity", "adapter", "--adapter", "np"}, "hyperfleet-west-1-np"},
-		"cluster": {[]string{"--granularity", "cluster"}, "hyperfleet-west-1"},
+		"by default": {nil, []string{"west-1-nodepool-gpu", "west-1-nodepool-workers"}, []string{"gpu", "workers"}},
+		"resource":   {[]string{"--granularity", "resource", "--adapter", "np"}, []string{"west-1-np-gpu", "west-1-np-workers"}, []string{"gpu", "workers"}},
+		"adapter":    {[]string{"--granularity", "adapter"}, []string{"hyperfleet-west-1-nodepool"}, []string{"2-objects."}},
+		"cluster":    {[]string{"--granularity", "cluster", "--source-file", object}, []string{"hyperfleet-west-1"}, []string{"3-objects."}},
+		"a name":     {[]string{"--name", "shared", "--resource-file", object}, []string{"shared"}, []string{"3-objects."}},
+		"a work":     {[]string{"--source-file", manifestFile(t, workYAML)}, []string{"web"}, []string{"3-objects."}},
+		"one of it":  {[]string{"--granularity", "adapter", "--manifest-name", "gpu"}, []string{"hyperfleet-west-1-nodepool"}, []string{"gpu"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := &bench{temporal: endingAs(nil)}
-			require.Equal(t, 0, b.run(buildOf(append(sample.flags, "--nodepool-file", manifestFile(t, twoPools), "--strategy", "replace", "--force", "--apply")...)...), b.stderr.String())
-			require.Len(t, b.temporal.requests, 1)
-			request := b.temporal.requests[0]
-			assert.Equal(t, sample.work, request.WorkName())
-			assert.Equal(t, contract.StrategyReplace, request.Strategy)
-			assert.True(t, request.Force)
-			assert.Contains(t, request.Part(), "replace.")
+			requests := requested(t, append(buildOf("--apply", "--nodepool-file", pools), sample.more...)...)
+			var names []string
+			for index, request := range requests {
+				names = append(names, request.WorkName())
+				assert.True(t, strings.HasPrefix(request.Part(), sample.parts[index]), request.Part())
+				assert.NoError(t, request.Check())
+				assert.Empty(t, request.Generation)
+			}
+			assert.Equal(t, sample.names, names)
 		})
 	}
+	template := manifestFile(t, "apiVersion: hypershift.openshift.io/v1beta1\nkind: NodePool\nmetadata: {name: {{ .Name }}, namespace: pools}\nspec: {replicas: {{ .Replicas }}}\n")
+	assert.Contains(t, requested(t, buildOf("--apply", "--nodepool-file", manifestFile(t, onePool), "--nodepool-template", template)...)[0].NodepoolTemplate, "namespace: pools")
 }
 
-func TestManifestNameChoosesOne(t *testing.T) {
-	work := manifestFile(t, strings.Replace(workYAML, "metadata:\n  name: web\n", "metadata:\n  name: web\n  labels: {hyperfleet.io/adapter: dns, team: blue}\n  annotations: {hyperfleet.io/generation: \"7\"}\n", 1)+
-		"    - {apiVersion: v1, kind: Service, metadata: {name: web, namespace: demo}}\n    - {apiVersion: v1, kind: Service, metadata: {name: other, namespace: demo}}\n"+
-		"  deleteOption: {propagationPolicy: Orphan}\n"+
-		"  manifestConfigs:\n"+
-		"  - {resourceIdentifier: {resource: services, namespace: demo, name: other}, feedbackRules: [{type: JSONPaths, jsonPaths: [{name: ip, path: .spec.clusterIP}]}]}\n"+
-		"  - {resourceIdentifier: {resource: services, namespace: demo, name: web}, feedbackRules: [{type: JSONPaths, jsonPaths: [{name: ip, path: .spec.clusterIP}]}]}\n")
-	for _, command := range [][]string{{"apply", "--manifest-file", work}, {"build", "--source-file", work, "--apply"}} {
-		for _, name := range []string{"other", "Service/other", "Service/demo/other"} {
-			b := &bench{temporal: endingAs(nil)}
-			require.Equal(t, 0, b.run(append(command, "--consumer", "cluster-a1", "--manifest-name", name)...), b.stderr.String())
-			request := b.temporal.requests[0]
-			assert.Equal(t, contract.ActionMerge, request.Action)
-			assert.Equal(t, "web", request.WorkName())
-			assert.Contains(t, request.WorkflowID(), "/web/service.other.")
-			assert.Contains(t, string(request.Work), `"name":"other"`)
-			assert.NotContains(t, string(request.Work), "ConfigMap")
-			assert.NotContains(t, string(request.Work), `"propagationPolicy"`, "the rest of the work is not meant")
-			assert.Equal(t, 1, strings.Count(string(request.Work), "resourceIdentifier"))
-			assert.Contains(t, string(request.Work), `"hyperfleet.io/adapter":"dns"`, "whose it is still counts")
-			if command[0] == "apply" {
-				assert.Equal(t, int64(7), request.Generation, "the manifest is of the work's generation")
-			}
-		}
-		b := &bench{}
-		assert.Equal(t, 2, b.run(append(command, "--consumer", "cluster-a1", "--manifest-name", "web")...))
-		assert.Contains(t, b.stderr.String(), `--manifest-name "web": 2 manifests are called that, the files hold ConfigMap/demo/web, Service/demo/web, Service/demo/other`)
+// Works that share nothing run side by side: none waits for the other's end.
+func TestBuildApplyRunsSeveralWorksAtOnce(t *testing.T) {
+	path, pools, b := stale(t), manifestFile(t, twoPools), &bench{}
+	synctest.Test(t, func(t *testing.T) { // which ends if one of them waits for ever
+		var both sync.WaitGroup
+		both.Add(2)
+		b.temporal = &fakeTemporal{start: func(ctx context.Context, request contract.Request) (operation, error) {
+			both.Done()
+			both.Wait()
+			return ending(time.Minute, available())(ctx, request)
+		}}
+		began := time.Now()
+		require.Equal(t, 0, b.run(buildOf("--apply", "--wait", "--nodepool-file", pools, "--output=json", "--results-path", path)...), b.stderr.String())
+		assert.Equal(t, time.Minute, time.Since(began))
+	})
+	got := readResults(t, path)
+	assert.Equal(t, "success", got.Status)
+	document := b.document(t)
+	for _, text := range []string{document["manifestWorkName"].(string), document["message"].(string), got.Message} {
+		assert.Contains(t, text, "west-1-nodepool-workers")
+		assert.Contains(t, text, "west-1-nodepool-gpu")
 	}
-	b := &bench{temporal: endingAs(nil)}
-	require.Equal(t, 0, b.run(buildOf("--nodepool-file", manifestFile(t, twoPools), "--manifest-name", "gpu", "--apply")...), b.stderr.String())
-	require.Len(t, b.temporal.requests, 1)
-	assert.Equal(t, "west-1-nodepool-gpu", b.temporal.requests[0].WorkName())
+	said := strings.Join(b.said(), "\n")
+	assert.Contains(t, said, "west-1-nodepool-workers: operation op/maestro-cli/cluster-a1/west-1-nodepool-workers/workers: started")
+	assert.Contains(t, said, "west-1-nodepool-gpu: operation op/")
 }
 
-// Too large at each of the limits: the measured size and the limit are said, nothing is started, the outcome is written.
-func TestTooLargeIsSaidWithSizeAndLimit(t *testing.T) {
-	large := func(manifests, size int) string {
-		var text strings.Builder
-		text.WriteString("apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata: {name: large}\nspec:\n  workload:\n    manifests:\n")
-		for index := range manifests {
-			fmt.Fprintf(&text, "    - {apiVersion: v1, kind: ConfigMap, metadata: {name: c%d, namespace: demo}, data: {x: %s}}\n", index, strings.Repeat("x", size))
-		}
-		return manifestFile(t, text.String())
-	}
-	fits := large(4, 127_000)
-	b := &bench{temporal: endingAs(nil)}
-	assert.Equal(t, 0, b.run("validate", "--manifest-file", fits), b.stderr.String())
-	assert.Equal(t, 0, b.run("apply", "--manifest-file", fits, "--consumer", "cluster-a1"), b.stderr.String())
-	for path, says := range map[string]string{
-		large(6, 100_000):   "600",
-		large(3, 1_000_000): "30003",
-	} {
-		for _, command := range [][]string{{"validate", "--manifest-file", path}, {"apply", "--manifest-file", path, "--consumer", "cluster-a1"}, {"build", "--source-file", path, "--consumer", "cluster-a1", "--apply"}} {
-			results := filepath.Join(t.TempDir(), "results.json")
-			b := &bench{}
-			assert.Equal(t, 2, b.run(append(command, "--results-path", results)...))
-			assert.Regexp(t, says+`\d+ bytes, the limit is (512000|1048576)`, b.stderr.String())
-			if command[0] != "validate" {
-				assert.Equal(t, string(contract.ErrTooLarge), readResults(t, results).Reason)
+func TestBuildApplyFailsAsTheWorkThatFails(t *testing.T) {
+	for reason, code := range map[contract.ErrorType]int{contract.ErrWaitTimeout: 3, contract.ErrSuperseded: 4, contract.ErrUnavailable: 5, contract.ErrManifestSetImmutable: 1} {
+		for _, pool := range []string{"workers", "gpu"} {
+			for _, how := range []string{"in the end", "at the start"} {
+				path := stale(t)
+				start := func(ctx context.Context, request contract.Request) (operation, error) {
+					result := contract.StatusResult{Status: contract.StatusFailed, Reason: string(reason), Message: "what went wrong"}
+					switch {
+					case !strings.HasSuffix(request.WorkName(), pool):
+						result = available()
+					case how == "at the start":
+						return operation{}, contract.Errorf(reason, "what went wrong")
+					}
+					return ending(0, result)(ctx, request)
+				}
+				b := &bench{temporal: &fakeTemporal{start: start}}
+				assert.Equal(t, code, b.run(buildOf("--apply", "--nodepool-file", manifestFile(t, twoPools), "--results-path", path)...), b.stderr.String())
+				got := readResults(t, path)
+				assert.Equal(t, []string{"failure", string(reason)}, []string{got.Status, got.Reason})
+				last := b.said()[len(b.said())-1]
+				for _, text := range []string{got.Message, last} {
+					assert.Contains(t, text, "1 of 2 works failed")
+					assert.Contains(t, text, "west-1-nodepool-"+pool+": "+string(reason)+": what went wrong")
+					assert.Contains(t, text, "Available is True for version 1", "the other one is named, too")
+				}
+				assert.Contains(t, last, contract.Rules[reason].Act)
 			}
 		}
 	}
 }
 
-func TestWaitThatNoRuleAnswersIsRefused(t *testing.T) {
-	job := manifestFile(t, strings.NewReplacer("ConfigMap", "Job", "apiVersion: v1\n", "apiVersion: batch/v1\n").Replace(workYAML))
+func TestBuildApplyStartsNothingUnlessEveryWorkIsRight(t *testing.T) {
+	path := stale(t)
+	pools := strings.Replace(twoPools, `"gpu"`, `"`+strings.Repeat("g", 70)+`"`, 1)
 	b := &bench{}
-	assert.Equal(t, 2, b.run("apply", "--manifest-file", job, "--consumer", "cluster-a1", "--wait=Job/web:Complete"))
-	assert.Contains(t, b.stderr.String(), "nothing reports Complete for Job.batch/demo/web")
+	assert.Equal(t, 2, b.run(buildOf("--apply", "--nodepool-file", manifestFile(t, pools), "--results-path", path)...))
+	assert.Equal(t, "failure", readResults(t, path).Status)
+}
+
+func TestBuildApplyDetached(t *testing.T) {
+	path := stale(t)
+	b := &bench{temporal: &fakeTemporal{start: never}}
+	require.Equal(t, 0, b.run(buildOf("--apply", "--detach", "--nodepool-file", manifestFile(t, twoPools), "--output=json", "--results-path", path)...), b.stderr.String())
+	assert.Equal(t, "Running", b.document(t)["reason"])
+	assert.NoFileExists(t, path)
+	assert.Equal(t, 2, strings.Count(b.stderr.String(), "attach again"))
 }

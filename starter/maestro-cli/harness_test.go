@@ -72,6 +72,7 @@ func (f *fakeTemporal) Close() {
 // ending makes a start whose operation ends after a while; the error is the starter's for results that did not succeed.
 func ending(after time.Duration, result contract.StatusResult) func(context.Context, contract.Request) (operation, error) {
 	return func(_ context.Context, request contract.Request) (operation, error) {
+		result := result // of this operation
 		result.ManifestWorkName, result.Consumer = request.WorkName(), request.Consumer
 		result.WorkflowID, result.RunID, result.Timestamp = request.WorkflowID(), "run-1", time.Now()
 		end := time.After(after)

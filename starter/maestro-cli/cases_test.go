@@ -1,0 +1,116 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+)
+
+// proofs say for each case from the field (D) and each flaw of the old tool (F) which tests prove that it cannot happen
+// here.
+var proofs = map[string]string{
+	"D01 a new nodepool changes the set of manifests, which Maestro refuses": "TestCaseOfAGrownSetIsSaidBeforehand TestMergeOfANewPoolEndsAtOnceWhereTheSetIsImmutable " +
+		"TestMergeOfANewPoolWhereTheSetMayChange TestMergesOfOnePartTakeTurnsAndThoseOfAnotherRunBeside TestMergeOfANewManifestOnAStrictServer",
+	"D02 objects of one kind in two groups, one object in two versions": "TestCaseOfTwoGroupsKeepsBothObjectsAndOneVersion TestMergeReplacesInPlaceKeepsOthersAndAppends TestIdentitiesLeaveOutTheVersion",
+	"D03 a large integer that nobody touched comes back changed":        "TestCaseOfUntouchedNumbersPrintsThemExactly TestMergePublishesUntouchedManifestsByteForByte TestDiffOfTheCases",
+	"D04 explicit nulls vanish on the first update":                     "TestExplicitNullsAreStoredByUpdatesToo TestDiffOfTheCases",
+	"D05 a comment or Windows line ends hide a document":                "TestCaseOfSeparatorsLosesNoDocument TestACommentOrWindowsLineEndsDoNotHideADocument",
+	"D06 the same key twice in one mapping":                             "TestCaseOfDoubledKeysIsRefusedByEveryCommand TestFieldCasesAreRefusedWithAllTheirProblems",
+	"D07 aliases that grow to gigabytes":                                "TestFieldCasesAreRefusedWithAllTheirProblems TestParseIsBounded TestHonestAnchorsAreTaken",
+	"D08 unquoted true, no and 01":                                      "TestCaseOfTextsKeepsThemTexts TestTextsThatLookLikeOtherThingsStayTexts TestFieldCasesAreRefusedWithAllTheirProblems",
+	"D09 fields of an export that Maestro does not take":                "TestDiffOfAnExport TestFieldCasesAreRefusedWithAllTheirProblems TestStrippingAnExportLeavesEverythingElse",
+	"D10 values of Secrets in outputs":                                  "TestDiffShowsNoSecretInAnyOutput TestCaseOfSecretChangesStaysSilentInApply TestBuildShowsSecretsInAFileOnly",
+	"D17 a feedback rule or a wait that matches nothing":                "TestCaseOfAWaitWithoutARuleIsRefused TestFieldCasesAreRefusedWithAllTheirProblems TestCheckAgainstRefusesWhatCanNeverHold",
+	"D21 works that are too large":                                      "TestCaseOfLargeWorksStopsBeforeAWorkflow TestTheMeasuredSizeAndTheLimitAreSaid",
+	"D27 autoscaling leaves the replicas behind":                        "TestCaseOfAutoscalingTakesTheReplicasPlace TestRenderSwitchesBetweenReplicasAndAutoScaling",
+	"D31 an update drops the executor":                                  "TestCaseOfAnExecutorPrintsItAgain TestMergeAfterAnApplyPublishesItsExecutor TestMergeKeepsExecutorDeleteOptionAndConfigs TestTheExecutorOutlivesAReadAndAnUpdate",
+
+	"F2b malformed conditions are never met instead of refused": "TestMalformedConditionsReachNoServer TestParseExpressionPointsAtTheProblem TestMalformedConditionIsRefused",
+	"F5 concurrent merges lose each other's manifests":          "TestConcurrentMergesLoseNothing TestMergeThatLosesTheRaceIsMergedAgain TestEveryWriteCarriesTheVersionItWasDecidedOn",
+	"F11 the identity of a manifest has no group":               "TestMergeReplacesInPlaceKeepsOthersAndAppends TestMergeIsIdempotentAndMonotone TestMergeRefusesWhatItCannotDo",
+	"F11b a merge never removes, or removes what others own":    "TestReplaceRemovesWhatItsOwnerHas TestMergeRespectsOwners TestMergeKeepsTheWorksOwnFields TestRemovedManifestDoesNotComeBack",
+	"F12 arguments are judged after the network":                "TestBuildFindsEveryMistakeBeforeItConnects TestBuildNamesEveryWrongArgumentAtOnce TestBuildDryRunShowsTheChangesAndMakesNone TestBuildTakesEveryObjectOfItsSource",
+	"F13 unknown fields are dropped":                            "TestUnknownFieldsReachNoServer TestParseRefusesWhatIsNotOneManifestWork",
+	"F17 validate cannot find what it looks for":                "TestValidateNamesEachProblem TestValidateFindsEverythingAtOnce TestValidateWarnsAboutConfigsThatMatchNothing TestRulesOfAConfigAreThoseOfTheAPI TestDeleteOptionAndExecutorAreThoseOfTheAPI",
+	"F18 diff leaves out fields, and changes its order": "TestDiffCoversTheFieldsOfAWork TestDiffMatchesManifestsByIdentity TestDiffIsTheSameBytesOverAThousandRuns TestDiffIsTheSameTextWhateverTheOrderOfKeys " +
+		"TestDiffFindsSomethingExactlyWhenSameDoes",
+}
+
+func TestEveryCaseHasItsProofs(t *testing.T) {
+	found := map[string]bool{}
+	for _, folder := range []string{".", "../../internal/manifest", "../../internal/maestro", "../../activities", "../../worker/wiring"} {
+		files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, path := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			for _, declaration := range file.Decls {
+				if function, ok := declaration.(*ast.FuncDecl); ok && function.Recv == nil {
+					found[function.Name.Name] = true
+				}
+			}
+		}
+	}
+	for name, tests := range proofs {
+		for _, test := range strings.Fields(tests) {
+			assert.True(t, found[test], "%s: there is no %s", name, test)
+		}
+	}
+}
+
+func TestMalformedConditionsReachNoServer(t *testing.T) {
+	work := manifestFile(t, workYAML)
+	for _, condition := range []string{
+		"(Applied OR", "Applied)", "NOT Available", "!Available", "Applied and Available", "ConfigMap:x==1", "ConfigMap:x!=1", "Applied OR Available",
+	} {
+		for _, arguments := range [][]string{
+			{"apply", "--manifest-file", work, "--consumer", "cluster-a1", "--wait=" + condition},
+			buildOf("--source-file", work, "--apply", "--wait="+condition),
+			{"wait", "--name", "web", "--consumer", "cluster-a1", "--for=" + condition},
+		} {
+			b := &bench{}
+			assert.Equal(t, 2, b.run(arguments...), arguments)
+			assert.Contains(t, b.stderr.String(), "position ", arguments)
+		}
+	}
+}
+
+func TestUnknownFieldsReachNoServer(t *testing.T) {
+	const deletion = "spec:\n  deleteOptions: {propagationPolicy: Orphan}\n  manifestConfig: []\n"
+	for text, says := range map[string][]string{
+		strings.Replace(workYAML, "spec:\n", deletion, 1):                            {`spec.deleteOptions: unknown field "deleteOptions"`, `spec.manifestConfig: unknown field "manifestConfig"`},
+		workYAML[:strings.Index(workYAML, "    manifests:")] + "    manifests: []\n": {"spec.workload.manifests: empty"},
+	} {
+		file := manifestFile(t, text)
+		for _, arguments := range [][]string{
+			{"validate", "--manifest-file", file}, {"apply", "--manifest-file", file, "--consumer", "cluster-a1"}, diffOf(file), buildOf("--source-file", file),
+		} {
+			b := &bench{}
+			assert.Equal(t, 2, b.run(arguments...), arguments)
+			for _, text := range says {
+				assert.Contains(t, b.stderr.String(), text)
+			}
+		}
+	}
+}
+
+// A list of JSON and several documents are several objects, be they given as source or as resources.
+func TestBuildTakesEveryObjectOfItsSource(t *testing.T) {
+	const one, two = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"one"}}`, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"two"}}`
+	for _, text := range []string{"[" + one + "," + two + "]", one + "\n---\n" + two, `{"apiVersion":"v1","kind":"List","items":[` + one + "," + two + "]}"} {
+		for _, flag := range []string{"--source-file", "--resource-file"} {
+			b := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound}, stdin: text}
+			require.Equal(t, 0, b.run(buildOf("--name", "web", flag, "-", "--dry-run")...), b.stderr.String())
+			assert.Regexp(t, `(?s)\+ ConfigMap/one\n.*\+ ConfigMap/two\n`, b.stdout.String())
+		}
+	}
+}
