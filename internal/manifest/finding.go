@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,6 +81,16 @@ func (f *findings) join(others findings) {
 		}
 	}
 	f.more += others.more
+}
+
+// dropBelow forgets findings about what stands at or below the places of others: they follow from those.
+func (f *findings) dropBelow(others []finding) {
+	f.list = slices.DeleteFunc(f.list, func(one finding) bool {
+		return slices.ContainsFunc(others, func(other finding) bool {
+			rest, below := strings.CutPrefix(one.path, other.path)
+			return below && one.document == other.document && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		})
+	})
 }
 
 func (f *findings) none() bool { return len(f.list) == 0 }

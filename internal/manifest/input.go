@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,6 +29,8 @@ type Input struct {
 	places []place
 	// problems and warnings that leave the input readable; Validate names them with its own.
 	problems, warnings findings
+	// mistyped are those of the problems about values that were left out.
+	mistyped []finding
 }
 
 // Options of reading and checking an input.
@@ -121,7 +124,7 @@ func (i *Input) takeObjects(objects []fileObject, options Options) {
 	}
 }
 
-// takeWork decodes a work. Only a field of another type than the API's makes it unreadable.
+// takeWork decodes a work, also one with some values of another type than the API's.
 func (i *Input) takeWork(object fileObject, options Options, found *findings) {
 	i.root = object.place
 	if object.apiVersion != workAPIVersion {
@@ -138,9 +141,16 @@ func (i *Input) takeWork(object fileObject, options Options, found *findings) {
 	}
 	var work workv1.ManifestWork
 	unknown, err := k8sjson.UnmarshalStrict(raw, &work)
-	if err != nil {
-		found.typeError(i.root, raw, err)
-		return
+	// A decoder stops at the first value of a wrong type: without it, it finds the next.
+	for wrong := 1; err != nil; wrong++ {
+		var rest []byte
+		if rest = i.problems.typeError(i.root, raw, err); rest == nil || wrong == maxTypeErrors {
+			found.join(i.problems)
+			return
+		}
+		i.mistyped = append(i.mistyped, i.problems.list[len(i.problems.list)-1])
+		raw, work = rest, workv1.ManifestWork{}
+		unknown, err = k8sjson.UnmarshalStrict(raw, &work)
 	}
 	for _, err := range unknown {
 		var field k8sjson.FieldError
@@ -181,7 +191,6 @@ func (i *Input) workTexts(raw []byte) []byte {
 // TooLarge and names all problems; warnings do not stop an apply.
 func (i *Input) Validate(options Options) (warnings Problems, err error) {
 	c := &checker{secrets: true, allowSecrets: options.AllowPlaintextSecrets, offline: options.Offline}
-	c.problems.join(i.problems)
 	c.warnings.join(i.warnings)
 	if i.Work != nil {
 		c.work(i.root, i.Work, options.Consumer)
@@ -192,6 +201,10 @@ func (i *Input) Validate(options Options) (warnings Problems, err error) {
 		c.manifests(i.Manifests, i.placeOf)
 		c.bareSize(i.Manifests, i.placeOf)
 	}
+	c.problems.dropBelow(i.mistyped)
+	own := c.problems
+	c.problems = findings{list: slices.Clone(i.problems.list), more: i.problems.more}
+	c.problems.join(own)
 	from := i.from
 	if from.name == "" {
 		from.name = i.Name

@@ -71,7 +71,7 @@ func TestInputsAreRefusedWithPlaceAndAdvice(t *testing.T) {
 		"the same manifest twice":  {"apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata: {name: a}\nspec:\n  workload:\n    manifests:\n    - " + configMapA + "\n    - " + configMapA, []string{"f:8: spec.workload.manifests[1]: ConfigMap/a is there twice (the API version does not tell objects apart): leave one out; the first is spec.workload.manifests[0] on line 7"}},
 		"a field of another type":  {"apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata: {name: a}\nspec:\n  workload:\n    manifests: 7\n", []string{"f:6: spec.workload.manifests: a number: want a list"}},
 		"a list for an object":     {"apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata: {name: a}\nspec:\n  workload: []\n", []string{"f:5: spec.workload: a list: want an object"}},
-		"a number for a text":      {"apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata:\n  name: 012\n", []string{`f:4: metadata.name: a number, want a text: write it in quotes: "012"`}},
+		"a number for a text":      {"apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata:\n  name: 012\n", []string{`f:4: metadata.name: a number, want a text: write it in quotes: "012"`, "f:1: spec.workload.manifests: empty, give at least one manifest"}},
 		"a List among manifests":   {strings.Replace(work, "kind: ConfigMap", "kind: List", 1), []string{"f:4: spec.workload.manifests[0].kind: a List is no object that a cluster keeps: give its items as manifests of their own"}},
 		"labels of several kinds":  {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels:\n    a: 1.50\n    b:\n    c: {d: e}\n    f: [x]\n    g: off\n", []string{`f:6: metadata.labels.a: a number, want a text: write it in quotes: "1.50"`, `f:7: metadata.labels.b: null, want a text: write it in quotes: ""`, "f:8: metadata.labels.c: an object: want a text", "f:9: metadata.labels.f: a list: want a text", `f:10: metadata.labels.g: a boolean, want a text: write it in quotes: "off"`}},
 		"labels of pods":           {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  template:\n    metadata:\n      annotations:\n        scrape: true\n      labels: {v: 2}\n", []string{`f:8: spec.template.metadata.annotations.scrape: a boolean, want a text: write it in quotes: "true"`, `f:9: spec.template.metadata.labels.v: a number, want a text: write it in quotes: "2"`}},
@@ -173,5 +173,18 @@ func TestNoMessageShowsTheContentOfASecret(t *testing.T) {
 	for _, value := range []string{"4711471147114711471", "{deep: [4711471147114711471]}", "4711e400"} {
 		_, warnings, problems, _ := checked("f", "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: ns}\ndata: {a: "+value+"}\n", Options{})
 		assert.NotContains(t, strings.Join(append(warnings, problems...), "\n"), "4711", value)
+	}
+}
+
+func TestValuesOfWrongTypesDoNotHideEachOther(t *testing.T) {
+	_, _, problems, err := checked("f", "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata:\n  name: w\n  uid: 123\n  ownerReferences: x\nspec:\n"+
+		"  workload:\n    manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: Bad_Name, namespace: Bad_Namespace}}]\n  manifestConfigs:\n  - resourceIdentifier: {resource: configmaps, name: 7}\n  nothing: 1\n", Options{})
+	require.Error(t, err)
+	text := strings.Join(problems, "\n")
+	for _, want := range []string{
+		"f:5: metadata.uid: set by a server", "f:6: metadata.ownerReferences: a text: want a list", `f:11: spec.manifestConfigs[0].resourceIdentifier.name: a number, want a text: write it in quotes: "7"`,
+		`f:12: spec.nothing: unknown field "nothing"`, "f:9: spec.workload.manifests[0].metadata.namespace",
+	} {
+		assert.Contains(t, text, want)
 	}
 }

@@ -4,22 +4,35 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 )
 
-// typeError names the place of a value that is of another type than the API's.
-func (f *findings) typeError(at place, raw []byte, err error) {
+// maxTypeErrors of one input are named; each costs another reading of it.
+const maxTypeErrors = 10
+
+// typeError names the place of a value that is of another type than the API's, and gives the document with null in its
+// place; nil when it cannot be told which value it is.
+func (f *findings) typeError(at place, raw []byte, err error) []byte {
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) || mismatch.Offset == 0 {
 		f.add(at, "%s: correct the field", plainError(err))
-		return
+		return nil
 	}
 	path, value := trailTo(raw, int(mismatch.Offset)-1)
 	at = place{at.document, path.below(at.path)}
-	if mismatch.Type.Kind() == reflect.String && isScalar(value) {
+	switch {
+	case path.is(fieldMetadata, "*") && slices.Contains(serverFields, path[1].key):
+		f.add(at, setByServer)
+	case mismatch.Type.Kind() == reflect.String && isScalar(value):
 		f.noText(at, value)
-		return
+	default:
+		f.add(at, "%s: want %s", kindOf(value), typeName(mismatch.Type))
 	}
-	f.add(at, "%s: want %s", kindOf(value), typeName(mismatch.Type))
+	if len(value) == 0 || string(value) == "null" {
+		return nil
+	}
+	start := cap(raw) - cap(value) // the value is a part of the document
+	return slices.Concat(raw[:start], []byte("null"), raw[start+len(value):])
 }
 
 func typeName(wanted reflect.Type) string {
