@@ -45,7 +45,7 @@ func TestBuildMergesOneManifestOfItsFiles(t *testing.T) {
 		"Deployment.apps/demo/api": {"deployment.api.", "web"},
 		"Service/web":              {"service.web.", "web"},
 		"extra":                    {"configmap.extra.", "web"},
-		"gpu":                      {"gpu", "web"},
+		"gpu":                      {"west-1.gpu", "web"},
 	} {
 		t.Run(chosen, func(t *testing.T) {
 			requests := requested(t, append(files, "--manifest-name", chosen)...)

@@ -106,34 +106,48 @@ func removed(text string) objectHead {
 }
 
 // Part names what a merge or a removal writes inside its work, so that requests for the same part run as one operation
-// after the other, and requests for other parts beside it: the name of the one nodepool, <kind>.<name>.<digest> of the
-// one manifest, <n>-objects.<digest> of several, replace.<digest of the owner> for everything that an owner has. It is
-// "" for a request that writes a whole work.
+// after the other, and requests for other parts beside it: the name of the one nodepool, with its cluster before it where
+// the work's name does not have it, <kind>.<name>.<digest> of the one manifest, <n>-objects.<digest> of several,
+// replace.<digest> for everything that an adapter has, or of the kinds that a request without one holds. It is "" for a
+// request that writes a whole work.
 func (r Request) Part() string {
 	switch r.EffectiveAction() {
 	case ActionMerge, ActionRemove:
 	default:
 		return ""
 	}
-	if r.EffectiveStrategy() == StrategyReplace {
+	replace := r.EffectiveStrategy() == StrategyReplace
+	if replace && r.Owner() != "" {
 		return "replace." + digest(r.Owner())[:12]
 	}
-	var ids []string
+	var ids, kinds []string
 	var only objectHead
 	for _, raw := range r.merged() {
 		var head objectHead
 		if json.Unmarshal(raw, &head) == nil {
 			only = head
 			ids = append(ids, head.identity())
+			head.Metadata.Namespace, head.Metadata.Name = "", ""
+			kinds = append(kinds, head.identity())
 		}
+	}
+	if replace {
+		slices.Sort(kinds)
+		return "replace." + digest(slices.Compact(kinds)...)[:12]
 	}
 	var pools poolsHead
 	if len(r.Nodepools) > 0 && json.Unmarshal(r.Nodepools, &pools) == nil {
 		if len(ids) == 0 && len(pools.Nodepools) == 1 && dnsLabel.MatchString(pools.Nodepools[0].Name) {
-			return pools.Nodepools[0].Name
+			name := pools.Nodepools[0].Name
+			if r.named() {
+				return name // the work's name has the cluster
+			}
+			if name = pools.Metadata.Cluster + "." + name; part.MatchString(name) {
+				return name
+			}
 		}
 		for _, pool := range pools.Nodepools {
-			ids = append(ids, "nodepool/"+pool.Name)
+			ids = append(ids, "nodepool/"+pools.Metadata.Cluster+"/"+pool.Name)
 		}
 	}
 	for _, text := range r.Remove {

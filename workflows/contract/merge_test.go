@@ -29,9 +29,10 @@ const (
 func TestMergesOfDifferentPartsAreDifferentOperations(t *testing.T) {
 	ids := map[string]string{}
 	for name, change := range map[string]func(*contract.Request){
-		"one pool":   func(r *contract.Request) { r.Nodepools = raw(onePool) },
-		"two pools":  func(r *contract.Request) { r.Nodepools = raw(twoPools) },
-		"a manifest": func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(configMap)} },
+		"one pool":          func(r *contract.Request) { r.Nodepools = raw(onePool) },
+		"another cluster's": func(r *contract.Request) { r.Nodepools = raw(strings.Replace(onePool, "west-1", "east-2", 1)) },
+		"two pools":         func(r *contract.Request) { r.Nodepools = raw(twoPools) },
+		"a manifest":        func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(configMap)} },
 		"another group": func(r *contract.Request) {
 			r.Manifests = []json.RawMessage{raw(strings.Replace(configMap, "v1", "g/v1", 1))}
 		},
@@ -41,6 +42,12 @@ func TestMergesOfDifferentPartsAreDifferentOperations(t *testing.T) {
 		"a pool like it": func(r *contract.Request) { r.Nodepools = raw(strings.Replace(onePool, "workers", "configmap", 1)) },
 		"with a pool":    func(r *contract.Request) { r.Manifests, r.Nodepools = []json.RawMessage{raw(configMap)}, raw(onePool) },
 		"replace":        func(r *contract.Request) { r.Nodepools, r.Strategy = raw(onePool), contract.StrategyReplace },
+		"replace of a kind": func(r *contract.Request) {
+			r.Manifests, r.Strategy = []json.RawMessage{raw(configMap)}, contract.StrategyReplace
+		},
+		"of another kind": func(r *contract.Request) {
+			r.Manifests, r.Strategy = []json.RawMessage{raw(strings.Replace(configMap, "ConfigMap", "Service", 1))}, contract.StrategyReplace
+		},
 		"replace of another": func(r *contract.Request) {
 			r.Nodepools, r.Strategy, r.Adapter = raw(onePool), contract.StrategyReplace, "dns"
 		},
@@ -56,7 +63,7 @@ func TestMergesOfDifferentPartsAreDifferentOperations(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, contract.ParsedID{Source: "s", Consumer: "c1", Work: "shared", Part: request.Part()}, parsed)
 	}
-	assert.Equal(t, "op/s/c1/shared/workers", merge(func(r *contract.Request) { r.Nodepools = raw(onePool) }).WorkflowID())
+	assert.Equal(t, "op/s/c1/shared/west-1.workers", merge(func(r *contract.Request) { r.Nodepools = raw(onePool) }).WorkflowID())
 	assert.Regexp(t, `^op/s/c1/shared/configmap\.a\.[0-9a-f]{12}$`, merge(func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(configMap)} }).WorkflowID())
 }
 
