@@ -87,7 +87,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (60s)
 
 .PHONY: bench
 bench: servers ## Time merging and checking large works, and from start to result beside a bare client
-	$(GO) test -count 1 -run '^$$' -bench Large -benchmem ./internal/manifest
+	$(GO) test -count 1 -run '^$$' -bench 'Large|Diff' -benchmem ./internal/manifest
 	$(GO) test -tags integration -count 1 -timeout 15m -run '^$$' -bench . -benchtime 1x ./testsuite/e2e
 
 .PHONY: fmt
