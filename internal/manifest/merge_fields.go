@@ -64,7 +64,9 @@ func (m *merger) fields() error {
 		delete(labels, contract.LabelOwner)
 	}
 	m.work.Labels = put(m.work.Labels, labels)
-	m.work.Annotations = put(m.work.Annotations, given.Annotations)
+	annotations := maps.Clone(given.Annotations)
+	delete(annotations, contract.AnnotationGeneration) // the part's, which its manifests carry
+	m.work.Annotations = put(m.work.Annotations, annotations)
 	if given.Spec.DeleteOption != nil {
 		m.work.Spec.DeleteOption = given.Spec.DeleteOption.DeepCopy()
 	}

@@ -316,3 +316,13 @@ func merge(stored *Stored, part Part) (Write, *workv1.ManifestWork, error) {
 	merged, err := Merge(stored, part)
 	return merged.Write, merged.Work, err
 }
+
+func TestMergeDoesNotLowerTheGenerationOfTheWork(t *testing.T) {
+	stored := storedWork(pool("a", 1, 0, ""))
+	stored.Work.Annotations = map[string]string{contract.AnnotationGeneration: "9"}
+	part := partWork(pool("b", 1, 0, ""))
+	part.Annotations = map[string]string{contract.AnnotationGeneration: "5", "note": "x"}
+	work := mergeAll(t, stored, Part{Work: part, Generation: 5}).Work
+	assert.Equal(t, "9", work.Annotations[contract.AnnotationGeneration])
+	assert.Equal(t, "x", work.Annotations["note"])
+}
