@@ -101,16 +101,14 @@ func removals(stored *Stored, desired *workv1.ManifestWork, generation int64) to
 	}
 	for _, manifest := range stored.Work.Spec.Workload.Manifests {
 		if id, err := Identify(manifest); err == nil && !given[id] {
-			if have := generationOf(manifest); have > 0 {
-				removed = removed.with(id, max(have, generation))
-			}
+			removed = removed.with(id, max(generationOf(manifest), generation))
 		}
 	}
 	return removed
 }
 
 // older names a manifest that the stored work holds in a newer generation than the desired one says, or that was
-// removed at one; "" when there is none. A manifest without a generation of its own is not judged.
+// removed at one; "" when there is none. A manifest without a generation of its own has the work's.
 func older(stored *Stored, desired *workv1.ManifestWork) string {
 	have := map[Identity]int64{}
 	for _, manifest := range stored.Work.Spec.Workload.Manifests {
@@ -119,9 +117,13 @@ func older(stored *Stored, desired *workv1.ManifestWork) string {
 		}
 	}
 	removed, _ := readTombstones(stored.Work) // see removals
+	whole, _ := contract.ParseGeneration(desired.Annotations[contract.AnnotationGeneration])
 	for _, manifest := range desired.Spec.Workload.Manifests {
 		id, err := Identify(manifest)
 		want := generationOf(manifest)
+		if want == 0 {
+			want = whole
+		}
 		if err != nil || want == 0 {
 			continue
 		}
@@ -151,6 +153,7 @@ func Decide(stored *Stored, desired *workv1.ManifestWork, force bool) (Write, *w
 	}
 	have := stored.Generation()
 	want, _ := contract.ParseGeneration(desired.Annotations[contract.AnnotationGeneration])
+	given := desired
 	desired = Settled(stored, desired)
 	if want > 0 && want < have {
 		return WriteNothing, nil, contract.Errorf(contract.ErrSuperseded,
@@ -159,7 +162,7 @@ func Decide(stored *Stored, desired *workv1.ManifestWork, force bool) (Write, *w
 	if Same(stored.Work, desired) {
 		return WriteNothing, desired, nil
 	}
-	if text := older(stored, desired); text != "" {
+	if text := older(stored, given); text != "" {
 		return WriteNothing, nil, contract.Errorf(contract.ErrSuperseded, "work %s on %s: %s", desired.Name, stored.Consumer, text)
 	}
 	if want > 0 && want == have && !force {

@@ -169,3 +169,16 @@ func TestWholeWriteRemembersWhatItRemoves(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, changes)
 }
+
+func TestWorkAndManifestsJudgeEachOthersGenerations(t *testing.T) {
+	stored := storedWork(pool("a", 1, 7, ""), pool("b", 1, 0, ""))
+	_, _, err := Decide(stored, Desired(partWork(pool("a", 2, 0, ""), pool("b", 1, 0, "")), "c1", 6), false)
+	assert.Equal(t, contract.ErrSuperseded, contract.TypeOf(err), "an older whole work over a newer manifest")
+	_, work, err := Decide(stored, Desired(partWork(pool("a", 2, 7, "")), "c1", 8), false)
+	require.NoError(t, err)
+	_, err = Merge(&Stored{Consumer: "c1", Version: 4, Work: work}, Part{Work: partWork(pool("b", 1, 0, "")), Generation: 8})
+	assert.ErrorContains(t, err, "was removed at generation 8")
+	stored.Work.Annotations = map[string]string{contract.AnnotationGeneration: "9"}
+	_, err = Merge(stored, Part{Work: partWork(pool("b", 2, 0, "")), Generation: 8})
+	assert.Equal(t, contract.ErrSuperseded, contract.TypeOf(err), "an older part over a newer whole work")
+}

@@ -225,6 +225,9 @@ func (m *merger) settle(id Identity, stored, given workv1.Manifest) (workv1.Mani
 			id, m.work.Name, m.work.Namespace, labelCluster, cluster, other)
 	}
 	have, want := generationOf(stored), generationOf(given)
+	if whole := m.stored.Generation(); have == 0 && want > 0 && want < whole {
+		return stored, contract.Errorf(contract.ErrSuperseded, "%s is of the work's generation %d", id, whole)
+	}
 	if want > 0 && want < have {
 		return stored, contract.Errorf(contract.ErrSuperseded, "%s holds generation %d", id, have)
 	}
