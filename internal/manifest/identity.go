@@ -101,18 +101,27 @@ func (h head) identity() Identity {
 	return Identity{Group: h.group(), Kind: h.Kind, Namespace: h.Metadata.Namespace, Name: h.Metadata.Name}
 }
 
+// Identify reads the identity of a manifest; one that cannot be read is an error.
+func Identify(manifest workv1.Manifest) (Identity, error) {
+	h, err := readHead(manifest)
+	if err != nil {
+		return Identity{}, err
+	}
+	if h.APIVersion == "" || h.Kind == "" || h.Metadata.Name == "" {
+		return Identity{}, fmt.Errorf("no identity: apiVersion %q, kind %q, name %q", h.APIVersion, h.Kind, h.Metadata.Name)
+	}
+	return h.identity(), nil
+}
+
 // Identities of a work's manifests, in their order. A manifest whose identity cannot be read is an error.
 func Identities(work *workv1.ManifestWork) ([]Identity, error) {
 	identities := make([]Identity, 0, len(work.Spec.Workload.Manifests))
 	for index, manifest := range work.Spec.Workload.Manifests {
-		h, err := readHead(manifest)
+		identity, err := Identify(manifest)
 		if err != nil {
 			return nil, fmt.Errorf("manifest %d: %w", index, err)
 		}
-		if h.Kind == "" || h.Metadata.Name == "" || h.APIVersion == "" {
-			return nil, fmt.Errorf("manifest %d: no identity: apiVersion %q, kind %q, name %q", index, h.APIVersion, h.Kind, h.Metadata.Name)
-		}
-		identities = append(identities, h.identity())
+		identities = append(identities, identity)
 	}
 	return identities, nil
 }

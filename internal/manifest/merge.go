@@ -215,16 +215,18 @@ func (m *merger) generation() string {
 
 // settle decides between a stored manifest and the one that is given for it.
 func (m *merger) settle(id Identity, stored, given workv1.Manifest) (workv1.Manifest, error) {
-	holder, owner := labelOf(stored, contract.LabelOwner), labelOf(given, contract.LabelOwner)
+	there, _ := readHead(stored)
+	fresh, _ := readHead(given)
+	holder, owner := there.Metadata.Labels[contract.LabelOwner], fresh.Metadata.Labels[contract.LabelOwner]
 	if holder != "" && owner != "" && holder != owner && !m.part.Force {
 		return stored, contract.Errorf(contract.ErrOwnershipConflict, "%s in work %s on %s belongs to %s=%s, this request's is %q",
 			id, m.work.Name, m.work.Namespace, contract.LabelOwner, holder, owner)
 	}
-	if cluster, other := labelOf(stored, labelCluster), labelOf(given, labelCluster); cluster != "" && other != "" && cluster != other && !m.part.Force {
+	if cluster, other := there.Metadata.Labels[labelCluster], fresh.Metadata.Labels[labelCluster]; cluster != "" && other != "" && cluster != other && !m.part.Force {
 		return stored, contract.Errorf(contract.ErrOwnershipConflict, "%s in work %s on %s belongs to %s=%s, this request's is %q",
 			id, m.work.Name, m.work.Namespace, labelCluster, cluster, other)
 	}
-	have, want := generationOf(stored), generationOf(given)
+	have, want := there.generation(), fresh.generation()
 	if whole := m.stored.Generation(); have == 0 && want > 0 && want < whole {
 		return stored, contract.Errorf(contract.ErrSuperseded, "%s is of the work's generation %d", id, whole)
 	}

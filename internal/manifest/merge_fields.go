@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -127,51 +126,19 @@ func mergeable(work *workv1.ManifestWork) error {
 	return nil
 }
 
-// Identify reads the identity of a manifest; one that cannot be read is an error.
-func Identify(manifest workv1.Manifest) (Identity, error) {
-	h, err := readHead(manifest)
-	if err != nil {
-		return Identity{}, err
-	}
-	if h.APIVersion == "" || h.Kind == "" || h.Metadata.Name == "" {
-		return Identity{}, errors.New("no identity: apiVersion, kind and metadata.name are required")
-	}
-	return h.identity(), nil
-}
-
-// readMetadata reads what the metadata says as texts; a manifest that cannot be read says nothing.
-func readMetadata(manifest workv1.Manifest) (labels, annotations map[string]string) {
-	var object struct {
-		Metadata struct {
-			Labels      map[string]json.RawMessage `json:"labels"`
-			Annotations map[string]json.RawMessage `json:"annotations"`
-		} `json:"metadata"`
-	}
-	if json.Unmarshal(manifest.Raw, &object) != nil {
-		return nil, nil
-	}
-	texts := func(in map[string]json.RawMessage) map[string]string {
-		out := map[string]string{}
-		for key, raw := range in {
-			var text string
-			if json.Unmarshal(raw, &text) == nil {
-				out[key] = text
-			}
-		}
-		return out
-	}
-	return texts(object.Metadata.Labels), texts(object.Metadata.Annotations)
-}
-
 func labelOf(manifest workv1.Manifest, key string) string {
-	labels, _ := readMetadata(manifest)
-	return labels[key]
+	h, _ := readHead(manifest) // a manifest that cannot be read says nothing
+	return h.Metadata.Labels[key]
 }
 
 // generationOf a manifest; 0 when it carries none that can be read.
 func generationOf(manifest workv1.Manifest) int64 {
-	_, annotations := readMetadata(manifest)
-	generation, err := contract.ParseGeneration(annotations[contract.AnnotationGeneration])
+	h, _ := readHead(manifest)
+	return h.generation()
+}
+
+func (h head) generation() int64 {
+	generation, err := contract.ParseGeneration(h.Metadata.Annotations[contract.AnnotationGeneration])
 	if err != nil {
 		return 0
 	}

@@ -64,7 +64,7 @@ func ParseNodepools(name string, data []byte) (*NodepoolConfig, error) {
 	if len(data) > contract.MaxWorkBytes {
 		return nil, contract.Errorf(contract.ErrTooLarge, "%s: %d bytes, the limit is %d", name, len(data), contract.MaxWorkBytes)
 	}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	data = bytes.TrimPrefix(data, byteOrderMark)
 	r := &nodepoolReader{file: name}
 	config := r.read(data)
 	if problems := r.found(); len(problems) > 0 {

@@ -143,10 +143,10 @@ func overlay(under, over json.RawMessage) json.RawMessage {
 		return over
 	}
 	for _, m := range want {
-		if value := have.get(m.key); value != nil && bytes.HasPrefix(m.value, []byte("{")) {
+		if value := have.get(m.key()); value != nil && bytes.HasPrefix(m.value, []byte("{")) {
 			m.value = overlay(value, m.value)
 		}
-		have = have.with(m.key, m.value)
+		have = have.with(m.key(), m.value)
 	}
 	return have.raw()
 }

@@ -57,7 +57,7 @@ func ParseNodepoolTemplate(name string, text []byte) (*NodepoolTemplate, error) 
 	if len(text) > contract.MaxTemplateBytes {
 		return nil, contract.Errorf(contract.ErrTooLarge, "%s: %d bytes, the limit is %d", name, len(text), contract.MaxTemplateBytes)
 	}
-	source := string(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
+	source := string(bytes.TrimPrefix(text, byteOrderMark))
 	tree, err := template.New(templateName).Option("missingkey=error").Funcs((&meter{}).functions()).Parse(source)
 	if err != nil {
 		line, text := cutTemplateLine(err.Error())

@@ -4,63 +4,44 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
-// jsonObject keeps the order of its fields and the bytes of their values, so that one of them can be changed
-// and nothing else.
-type jsonObject []jsonField
+// jsonObject keeps the order of its members and their bytes, so that one of them can be changed and nothing else.
+type jsonObject []member
 
-type jsonField struct {
-	key   string
-	value json.RawMessage
-}
-
+// readObject takes what is known to be valid JSON, see [scanner].
 func readObject(raw []byte) (jsonObject, error) {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+	if kindOf(raw) != "an object" {
 		return nil, fmt.Errorf("not a JSON object")
 	}
-	var o jsonObject
-	for decoder.More() {
-		token, err := decoder.Token()
-		if err != nil {
-			return nil, err
-		}
-		key, _ := token.(string) // a key is nothing else
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return nil, err
-		}
-		o = append(o, jsonField{key: key, value: value})
-	}
-	_, err := decoder.Token()
-	return o, err
+	return slices.Collect(members(raw)), nil
 }
 
 func (o jsonObject) get(key string) json.RawMessage {
 	for _, m := range o {
-		if m.key == key {
+		if m.key() == key {
 			return m.value
 		}
 	}
 	return nil
 }
 
-// with sets a field in its place, or as the last one.
+// with sets a member in its place, or as the last one.
 func (o jsonObject) with(key string, value json.RawMessage) jsonObject {
 	for index := range o {
-		if o[index].key == key {
+		if o[index].key() == key {
 			o[index].value = value
 			return o
 		}
 	}
-	return append(o, jsonField{key: key, value: value})
+	return append(o, member{rawKey: quoted(key), value: value})
 }
 
 func (o jsonObject) without(key string) jsonObject {
 	kept := o[:0:0]
 	for _, m := range o {
-		if m.key != key {
+		if m.key() != key {
 			kept = append(kept, m)
 		}
 	}
@@ -74,7 +55,7 @@ func (o jsonObject) raw() json.RawMessage {
 		if index > 0 {
 			out.WriteByte(',')
 		}
-		out.Write(quoted(m.key))
+		out.Write(m.rawKey)
 		out.WriteByte(':')
 		out.Write(m.value)
 	}
@@ -111,7 +92,7 @@ func setText(raw json.RawMessage, path [3]string, text string) (json.RawMessage,
 	return root.with(path[0], inner.with(path[1], leaf.raw()).raw()).raw(), nil
 }
 
-// readOptional takes absent and null for an object without jsonObject.
+// readOptional takes absent and null for an object without members.
 func readOptional(raw json.RawMessage) (jsonObject, error) {
 	if raw == nil || bytes.Equal(raw, []byte("null")) {
 		return nil, nil
