@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/spf13/cobra"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -53,13 +52,10 @@ not change the exit code.`,
 		}
 		document, err := a.validate(command.Context(), flags, consumer)
 		if err != nil && command.Context().Err() != nil {
-			return &failure{reason: reasonInterrupted, where: "validate " + flags.file, err: errors.New("interrupted")}
+			return interrupted("validate " + flags.file)
 		}
 		if err != nil {
-			a.say(strings.Split(err.Error(), "\n")...)
-			failure := failed("validate "+flags.file, err)
-			failure.said = true
-			return failure
+			return a.problems("validate "+flags.file, err)
 		}
 		if err := a.print(settings.Output, document); err != nil {
 			return &failure{reason: reasonOutput, where: "validate " + flags.file, err: err}

@@ -47,7 +47,7 @@ func (r Request) Commit(name string, generation int64) CommitParams {
 		Action: r.EffectiveAction(), Source: r.Source, Consumer: r.Consumer, Name: name,
 		Work: r.Work, Generation: generation, Force: r.Force,
 	}
-	if r.Part() != "" {
+	if r.partial() {
 		params.Manifests, params.Nodepools, params.NodepoolTemplate = r.Manifests, r.Nodepools, r.NodepoolTemplate
 		params.Strategy, params.Owner, params.Remove, params.Wait = r.EffectiveStrategy(), r.Owner(), r.Remove, r.Wait
 		params.Claim = r.named() && r.Granularity != GranularityCluster

@@ -13,7 +13,7 @@ import (
 // ContentDigest covers what the operation would write: action, work and parts, whatever the order of keys.
 func (r Request) ContentDigest() string {
 	parts := []string{string(r.EffectiveAction()), canonical(r.Work)}
-	if r.Part() == "" {
+	if !r.partial() {
 		return digest(parts...)
 	}
 	parts = append(parts, string(r.EffectiveStrategy()), r.Owner(), canonical(r.Nodepools), r.NodepoolTemplate)

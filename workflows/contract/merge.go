@@ -111,9 +111,7 @@ func removed(text string) objectHead {
 // replace.<digest> for everything that an adapter has, or of the kinds that a request without one holds. It is "" for a
 // request that writes a whole work.
 func (r Request) Part() string {
-	switch r.EffectiveAction() {
-	case ActionMerge, ActionRemove:
-	default:
+	if !r.partial() {
 		return ""
 	}
 	replace := r.EffectiveStrategy() == StrategyReplace
@@ -160,6 +158,11 @@ func (r Request) Part() string {
 		return name + "." + sum
 	}
 	return fmt.Sprintf("%d-objects.%s", len(ids), sum)
+}
+
+// partial: the request writes a part of a work, see [Request.Part].
+func (r Request) partial() bool {
+	return r.EffectiveAction() == ActionMerge || r.EffectiveAction() == ActionRemove
 }
 
 // merged are the manifests of a merge, in their order: those of Work, then Manifests.
