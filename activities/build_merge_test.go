@@ -42,7 +42,7 @@ func TestBuildChecksWhatIsMerged(t *testing.T) {
 		"metadata.name": mergeRequest(func(r *contract.Request) {
 			r.Manifests = []json.RawMessage{json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMap"}`)}
 		}),
-		"says 3, the request's generation is 4": mergeRequest(func(r *contract.Request) {
+		"generation 4: manifests are of generation 3": mergeRequest(func(r *contract.Request) {
 			r.Generation = 4
 			r.Manifests = []json.RawMessage{json.RawMessage(`{"apiVersion":"v1","kind":"A","metadata":{"name":"a","annotations":{"hyperfleet.io/generation":"3"}}}`)}
 		}),

@@ -56,8 +56,8 @@ func TestBuildApplyNamesTheWorksOfNodepoolsByGranularity(t *testing.T) {
 		names []string
 		parts []string
 	}{
-		"by default": {nil, []string{"west-1-nodepool-gpu", "west-1-nodepool-workers"}, []string{"gpu", "workers"}},
-		"resource":   {[]string{"--granularity", "resource", "--adapter", "np"}, []string{"west-1-np-gpu", "west-1-np-workers"}, []string{"gpu", "workers"}},
+		"by default": {nil, []string{"west-1-nodepool-gpu", "west-1-nodepool-workers"}, nil},
+		"resource":   {[]string{"--granularity", "resource", "--adapter", "np"}, []string{"west-1-np-gpu", "west-1-np-workers"}, nil},
 		"adapter":    {[]string{"--granularity", "adapter"}, []string{"hyperfleet-west-1-nodepool"}, []string{"2-objects."}},
 		"cluster":    {[]string{"--granularity", "cluster", "--source-file", object}, []string{"hyperfleet-west-1"}, []string{"3-objects."}},
 		"a name":     {[]string{"--name", "shared", "--resource-file", object}, []string{"shared"}, []string{"3-objects."}},
@@ -69,7 +69,11 @@ func TestBuildApplyNamesTheWorksOfNodepoolsByGranularity(t *testing.T) {
 			var names []string
 			for index, request := range requests {
 				names = append(names, request.WorkName())
-				assert.True(t, strings.HasPrefix(request.Part(), sample.parts[index]), request.Part())
+				if sample.parts == nil {
+					assert.Empty(t, request.Part(), "the work is the nodepool's own")
+				} else {
+					assert.True(t, strings.HasPrefix(request.Part(), sample.parts[index]), request.Part())
+				}
 				assert.NoError(t, request.Check())
 				assert.Empty(t, request.Generation)
 			}
@@ -103,7 +107,7 @@ func TestBuildApplyRunsSeveralWorksAtOnce(t *testing.T) {
 		assert.Contains(t, text, "west-1-nodepool-gpu")
 	}
 	said := strings.Join(b.said(), "\n")
-	assert.Contains(t, said, "west-1-nodepool-workers: operation op/maestro-cli/cluster-a1/west-1-nodepool-workers/workers: started")
+	assert.Contains(t, said, "west-1-nodepool-workers: operation op/maestro-cli/cluster-a1/west-1-nodepool-workers: started")
 	assert.Contains(t, said, "west-1-nodepool-gpu: operation op/")
 }
 

@@ -55,7 +55,7 @@ func TestBuildFindsEveryMistakeBeforeItConnects(t *testing.T) {
 		"bad grace":                 {buildOf("--source-file", work, "--grace", "-1s"), []string{`grace "-1s"`}},
 		"replace of one manifest":   {buildOf("--source-file", work, "--manifest-name", "web", "--strategy", "replace"), []string{"--manifest-name: not with --strategy replace"}},
 		"no such manifest":          {buildOf("--source-file", work, "--manifest-name", "api"), []string{`"api": 0 manifests are called that, the files hold ConfigMap/demo/web`}},
-		"other generation":          {buildOf("--name", "web", "--generation", "4", "--source-file", manifestFile(t, annotated("3"))), []string{"says 3, the request's generation is 4"}},
+		"other generation":          {buildOf("--name", "web", "--generation", "4", "--source-file", manifestFile(t, annotated("3"))), []string{"generation 4: manifests are of generation 3"}},
 		"bad nodepool config":       {buildOf("--nodepool-file", manifestFile(t, strings.Replace(onePool, "replicas", "replica", 1))), []string{`pool "workers": replica is not a known key`}},
 		"bad template":              {buildOf("--nodepool-file", more, "--nodepool-template", manifestFile(t, "kind: {{ .Nothing }}")), []string{"Nothing"}},
 		"bad object":                {buildOf("--name", "web", "--resource-file", manifestFile(t, "apiVersion: v1\nkind: ConfigMap\n")), []string{"metadata.name"}},

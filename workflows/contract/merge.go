@@ -1,10 +1,13 @@
 package contract
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -43,6 +46,15 @@ func (r Request) Owner() string {
 	return r.Adapter
 }
 
+// replacer is the owner whose manifests a replace removes: Owner, else the label of the work that is merged.
+func (r Request) replacer() string {
+	if owner := r.Owner(); owner != "" {
+		return owner
+	}
+	head, _ := r.head()
+	return head.Metadata.Labels[LabelOwner]
+}
+
 // poolsHead is the part of a nodepool config that addresses works.
 type poolsHead struct {
 	Nodepools []struct {
@@ -76,14 +88,38 @@ func (r Request) sharedName() (string, error) {
 	return WorkName(granularity, head.Metadata.Cluster, r.Owner(), resource)
 }
 
+// alone: the request writes a nodepool's own work, which nobody else merges into.
+func (r Request) alone() bool {
+	return r.named() && (r.Granularity == "" || r.Granularity == GranularityResource)
+}
+
 // objectHead identifies a manifest; the API version does not.
 type objectHead struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Metadata   struct {
-		Name      string `json:"name"`
-		Namespace string `json:"namespace"`
+		Name        string         `json:"name"`
+		Namespace   string         `json:"namespace"`
+		Annotations map[string]any `json:"annotations"`
 	} `json:"metadata"`
+	Items json.RawMessage `json:"items"`
+}
+
+// isList: the parser of files takes such an object apart, see internal/manifest. In a request it would hide which
+// manifests are meant.
+func (h objectHead) isList() bool {
+	return h.Kind == "List" && h.APIVersion == "v1" ||
+		strings.HasSuffix(h.Kind, "List") && h.Metadata.Name == "" && bytes.HasPrefix(bytes.TrimSpace(h.Items), []byte("["))
+}
+
+// generation is the manifest's own, 0 when it has none that can be read.
+func (h objectHead) generation() int64 {
+	text, _ := h.Metadata.Annotations[AnnotationGeneration].(string)
+	generation, err := ParseGeneration(text)
+	if err != nil {
+		return 0
+	}
+	return generation
 }
 
 func (h objectHead) identity() string {
@@ -109,20 +145,19 @@ func removed(text string) objectHead {
 // after the other, and requests for other parts beside it: the name of the one nodepool, with its cluster before it where
 // the work's name does not have it, <kind>.<name>.<digest> of the one manifest, <n>-objects.<digest> of several,
 // replace.<digest> for everything that an adapter has, or of the kinds that a request without one holds. It is "" for a
-// request that writes a whole work.
+// request that writes a whole work, and for a nodepool that has a work of its own.
 func (r Request) Part() string {
-	if !r.partial() {
+	if !r.partial() || r.alone() {
 		return ""
 	}
 	replace := r.EffectiveStrategy() == StrategyReplace
-	if replace && r.Owner() != "" {
-		return "replace." + digest(r.Owner())[:12]
+	if owner := r.replacer(); replace && owner != "" {
+		return "replace." + digest(owner)[:12]
 	}
 	var ids, kinds []string
 	var only objectHead
 	for _, raw := range r.merged() {
-		var head objectHead
-		if json.Unmarshal(raw, &head) == nil {
+		if head, err := headOf(raw); err == nil {
 			only = head
 			ids = append(ids, head.identity())
 			head.Metadata.Namespace, head.Metadata.Name = "", ""
@@ -165,8 +200,27 @@ func (r Request) partial() bool {
 	return r.EffectiveAction() == ActionMerge || r.EffectiveAction() == ActionRemove
 }
 
+// headOf a manifest; one that is no object has none.
+func headOf(raw json.RawMessage) (objectHead, error) {
+	var head objectHead
+	text := bytes.TrimSpace(raw)
+	switch {
+	case bytes.HasPrefix(text, []byte("[")):
+		return head, errors.New("a list: give its items as manifests of their own")
+	case !bytes.HasPrefix(text, []byte("{")):
+		return head, errors.New("not a Kubernetes object")
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return head, fmt.Errorf("not a Kubernetes object: %w", err)
+	}
+	return head, nil
+}
+
 // merged are the manifests of a merge, in their order: those of Work, then Manifests.
-func (r Request) merged() []json.RawMessage {
+func (r Request) merged() []json.RawMessage { return append(r.inWork(), r.Manifests...) }
+
+// inWork are the manifests of Work.
+func (r Request) inWork() []json.RawMessage {
 	var work struct {
 		Spec struct {
 			Workload struct {
@@ -175,9 +229,37 @@ func (r Request) merged() []json.RawMessage {
 		} `json:"spec"`
 	}
 	if len(r.Work) > 0 && json.Unmarshal(r.Work, &work) != nil {
-		return r.Manifests
+		return nil
 	}
-	return append(work.Spec.Workload.Manifests, r.Manifests...)
+	return work.Spec.Workload.Manifests
+}
+
+// manifestGeneration is the generation that all manifests of a merge carry, 0 when none carries one. Manifests that
+// differ have no generation together, which is an error when the request does not give one.
+func (r Request) manifestGeneration() (int64, error) {
+	var all []int64
+	for _, raw := range r.merged() {
+		head, _ := headOf(raw)
+		all = append(all, head.generation())
+	}
+	slices.Sort(all)
+	switch all = slices.Compact(all); len(all) {
+	case 0:
+		return 0, nil
+	case 1:
+		return all[0], nil
+	}
+	if r.Generation != 0 {
+		return all[len(all)-1], nil
+	}
+	texts := make([]string, len(all))
+	for index, generation := range all {
+		if texts[index] = strconv.FormatInt(generation, 10); generation == 0 {
+			texts[index] = "none"
+		}
+	}
+	return 0, fmt.Errorf("manifests: by their annotation %s they are of different generations (%s): give generation, or merge them one by one",
+		AnnotationGeneration, strings.Join(texts, ", "))
 }
 
 // checkMerge finds what is wrong with the fields that only a merge or a removal has.
@@ -222,6 +304,19 @@ func (r Request) checkParts() []error {
 	case StrategyMerge, StrategyReplace:
 	default:
 		bad("strategy %q: give merge or replace", r.Strategy)
+	}
+	for index, raw := range r.Manifests {
+		switch head, err := headOf(raw); {
+		case err != nil:
+			bad("manifests[%d]: %w", index, err)
+		case head.isList():
+			bad("manifests[%d]: a list: give its items as manifests of their own", index)
+		}
+	}
+	for index, raw := range r.inWork() {
+		if head, err := headOf(raw); err == nil && head.isList() {
+			bad("work: its manifest %d is a list: give its items as manifests of their own", index)
+		}
 	}
 	if r.NodepoolTemplate != "" && len(r.Nodepools) == 0 {
 		bad("nodepoolTemplate: only with nodepools")

@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,6 +25,71 @@ const (
 	onePool   = `{"nodepools":[{"name":"workers","instanceType":"m5.large","replicas":3}],"metadata":{"cluster":"west-1","version":"4.17"}}`
 	twoPools  = `{"nodepools":[{"name":"workers"},{"name":"gpu"}],"metadata":{"cluster":"west-1"}}`
 )
+
+// of is a manifest of another name, with a generation.
+func of(manifest, name string, generation int) json.RawMessage {
+	return raw(strings.Replace(manifest, `"name":"a"`, fmt.Sprintf(`"name":%q,"annotations":{%q:"%d"}`, name, contract.AnnotationGeneration, generation), 1))
+}
+
+// A merge whose manifests carry their generation is as old as they are: an older one must not stop a newer one that runs.
+func TestGenerationOfAMergeIsThatOfItsManifests(t *testing.T) {
+	request := func(generation int) contract.Request {
+		return merge(func(r *contract.Request) { r.Manifests = []json.RawMessage{of(configMap, "a", generation)} })
+	}
+	generation, err := request(7).EffectiveGeneration()
+	require.NoError(t, err)
+	assert.Equal(t, int64(7), generation)
+	assert.Equal(t, contract.StandingOlder, contract.Compare(request(7), request(6)))
+	assert.Equal(t, contract.StandingNewer, contract.Compare(request(7), request(8)))
+	in := merge(func(r *contract.Request) {
+		r.Work = raw(`{"metadata":{"name":"x"},"spec":{"workload":{"manifests":[` + string(of(configMap, "a", 7)) + `]}}}`)
+	})
+	require.NoError(t, in.Check())
+	generation, err = in.EffectiveGeneration()
+	require.NoError(t, err)
+	assert.Equal(t, int64(7), generation)
+
+	given := merge(func(r *contract.Request) {
+		r.Generation, r.Manifests = 7, []json.RawMessage{of(configMap, "a", 7), raw(strings.Replace(configMap, `"a"`, `"b"`, 1))}
+	})
+	assert.NoError(t, given.Check(), "given, those without one get it")
+	given.Generation = 8
+	_, err = given.EffectiveGeneration()
+	assert.ErrorContains(t, err, "generation 8: manifests are of generation 7")
+
+	for says, second := range map[string]json.RawMessage{
+		"of different generations (4, 7): give generation":    of(configMap, "b", 4),
+		"of different generations (none, 7): give generation": raw(strings.Replace(configMap, `"a"`, `"b"`, 1)),
+	} {
+		mixed := request(7)
+		mixed.Manifests = append(mixed.Manifests, second)
+		_, err := mixed.EffectiveGeneration()
+		assert.ErrorContains(t, err, says)
+		mixed.Generation = 7
+		generation, err := mixed.EffectiveGeneration()
+		assert.NoError(t, err)
+		assert.Equal(t, int64(7), generation)
+	}
+}
+
+// A nodepool's own work is written as a whole by its merge, so that its delete is an operation of the same work.
+func TestMergeAndDeleteOfANodepoolsOwnWorkExcludeEachOther(t *testing.T) {
+	pool := merge(func(r *contract.Request) { r.Name, r.Nodepools = "", raw(onePool) })
+	require.NoError(t, pool.Check())
+	deletion := contract.Request{Source: "s", Consumer: "c1", Action: contract.ActionDelete, Name: pool.WorkName()}
+	assert.Equal(t, "op/s/c1/west-1-nodepool-workers", pool.WorkflowID())
+	assert.Equal(t, pool.WorkflowID(), deletion.WorkflowID())
+	assert.Empty(t, pool.Part())
+
+	shared := merge(func(r *contract.Request) {
+		r.Name, r.Nodepools, r.Granularity = "", raw(onePool), contract.GranularityAdapter
+	})
+	assert.Equal(t, "op/s/c1/hyperfleet-west-1-nodepool/workers", shared.WorkflowID())
+	both := merge(func(r *contract.Request) {
+		r.Name, r.Nodepools, r.Manifests = "", raw(onePool), []json.RawMessage{raw(configMap)}
+	})
+	assert.Equal(t, pool.WorkflowID(), both.WorkflowID(), "whatever else goes into it")
+}
 
 // Requests for the same part share an operation, so that the newer takes over; others do not, so that none is lost.
 func TestMergesOfDifferentPartsAreDifferentOperations(t *testing.T) {
@@ -113,6 +179,17 @@ func TestCheckRefusesWhatDoesNotBelongToAMerge(t *testing.T) {
 		"name: required for remove":                               func(r *contract.Request) { r.Action, r.Name, r.Remove = contract.ActionRemove, "", []string{"A/b"} },
 		"adapter \"a b\": give a label value":                     func(r *contract.Request) { r.Nodepools, r.Adapter = raw(onePool), "a b" },
 		"adapter: only for actions":                               func(r *contract.Request) { r.Action, r.Adapter = contract.ActionDelete, "a" },
+		"manifests[1]: a list: give its items":                    func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(configMap), raw(`[` + configMap + `]`)} },
+		"manifests[0]: a list: give its items": func(r *contract.Request) {
+			r.Manifests = []json.RawMessage{raw(`{"apiVersion":"v1","kind":"List","items":[` + configMap + `]}`)}
+		},
+		"manifests[0]: a list: give": func(r *contract.Request) {
+			r.Manifests = []json.RawMessage{raw(`{"kind":"ConfigMapList","metadata":{},"items":[` + configMap + `]}`)}
+		},
+		"manifests[0]: not a Kubernetes object": func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(`"text"`)} },
+		"work: its manifest 0 is a list": func(r *contract.Request) {
+			r.Work = raw(`{"metadata":{"name":"x"},"spec":{"workload":{"manifests":[{"apiVersion":"v1","kind":"List","items":[]}]}}}`)
+		},
 		"the limit is 1048576": func(r *contract.Request) {
 			r.Manifests = []json.RawMessage{raw(`"` + strings.Repeat("x", contract.MaxWorkBytes) + `"`)}
 		},
@@ -135,13 +212,14 @@ func TestSecretsAreRefusedBeforeTheyReachAHistory(t *testing.T) {
 		content string
 		refused bool
 	}{
-		"a Secret":           {secret, true},
-		"in a List":          {`{"apiVersion":"v1","kind":"List","items":[` + secret + `]}`, true},
-		"in another object":  {`{"kind":"Template","objects":[{"spec":` + secret + `}]}`, true},
-		"escaped":            {strings.Replace(secret, `"Secret"`, `"\u0053ecret"`, 1), true},
-		"without content":    {`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{}}`, false},
-		"a reference to one": {`{"kind":"ServiceAccount","imagePullSecrets":[{"kind":"Secret","name":"x"}]}`, false},
-		"a text":             {`{"kind":"ConfigMap","data":{"x":"kind: Secret\ndata: {a: b}"}}`, false},
+		"a Secret":              {secret, true},
+		"in a list":             {`{"apiVersion":"v1","kind":"Bundle","items":[` + secret + `]}`, true},
+		"in another object":     {`{"kind":"Template","objects":[{"spec":` + secret + `}]}`, true},
+		"in a list of one kind": {`{"kind":"Bundle","inner":{"kind":"SecretList","items":[{"metadata":{"name":"s","namespace":"n"},"data":{"x":"` + sentinel + `"}}]}}`, true},
+		"escaped":               {strings.Replace(secret, `"Secret"`, `"\u0053ecret"`, 1), true},
+		"without content":       {`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{}}`, false},
+		"a reference to one":    {`{"kind":"ServiceAccount","imagePullSecrets":[{"kind":"Secret","name":"x"}]}`, false},
+		"a text":                {`{"kind":"ConfigMap","data":{"x":"kind: Secret\ndata: {a: b}"}}`, false},
 	} {
 		request := merge(func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(sample.content)} })
 		whole := contract.Request{Source: "s", Consumer: "c1", Work: raw(`{"metadata":{"name":"w"},"spec":{"workload":{"manifests":[` + sample.content + `]}}}`)}
@@ -156,6 +234,27 @@ func TestSecretsAreRefusedBeforeTheyReachAHistory(t *testing.T) {
 			request.AllowPlaintextSecrets = true
 			assert.NoError(t, request.Check(), name)
 		}
+	}
+}
+
+// What a template makes of its text stands in the history with it.
+func TestTemplatesOfSecretsAreRefused(t *testing.T) {
+	for template, refused := range map[string]bool{
+		"kind: Secret\nstringData: {a: b}":      true,
+		"  \"kind\" : 'Secret'\ndata: {a: b}":   true,
+		"{kind: Secret, data: {}}":              true,
+		`{"apiVersion":"v1","kind":"Secret"}`:   true,
+		"kind: NodePool\nspec: {pullSecret: x}": false,
+		"kind: SecretStore\n":                   false,
+	} {
+		request := merge(func(r *contract.Request) { r.Nodepools, r.NodepoolTemplate = raw(onePool), template })
+		if refused {
+			assert.ErrorContains(t, request.Check(), "nodepoolTemplate: a Secret: payloads are not encrypted", template)
+		} else {
+			assert.NoError(t, request.Check(), template)
+		}
+		request.AllowPlaintextSecrets = true
+		assert.NoError(t, request.Check(), template)
 	}
 }
 

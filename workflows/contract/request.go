@@ -141,6 +141,7 @@ func (r Request) WorkflowID() string {
 type workHead struct {
 	Metadata struct {
 		Name        string            `json:"name"`
+		Labels      map[string]string `json:"labels"`
 		Annotations map[string]string `json:"annotations"`
 	} `json:"metadata"`
 }
@@ -267,8 +268,8 @@ func (r Request) checkWork() []error {
 	return problems
 }
 
-// EffectiveGeneration is Generation, else the work's annotation hyperfleet.io/generation, else 0. A value that is not
-// a positive integer, or that contradicts Generation, is an error.
+// EffectiveGeneration is Generation, else the work's annotation hyperfleet.io/generation, else, of a merge, the one that
+// all its manifests carry, else 0. A value that is not a positive integer, or that contradicts Generation, is an error.
 func (r Request) EffectiveGeneration() (int64, error) {
 	head, err := r.head()
 	if err != nil {
@@ -276,7 +277,7 @@ func (r Request) EffectiveGeneration() (int64, error) {
 	}
 	text, found := head.Metadata.Annotations[AnnotationGeneration]
 	if !found {
-		return r.Generation, nil
+		return r.mergeGeneration()
 	}
 	inner, err := ParseGeneration(text)
 	if err != nil {
@@ -286,4 +287,20 @@ func (r Request) EffectiveGeneration() (int64, error) {
 		return 0, fmt.Errorf("generation %d: the work's annotation %s says %d", r.Generation, AnnotationGeneration, inner)
 	}
 	return inner, nil
+}
+
+func (r Request) mergeGeneration() (int64, error) {
+	if r.EffectiveAction() != ActionMerge {
+		return r.Generation, nil
+	}
+	of, err := r.manifestGeneration()
+	switch {
+	case err != nil:
+		return 0, err
+	case r.Generation == 0:
+		return of, nil
+	case of != 0 && of != r.Generation:
+		return 0, fmt.Errorf("generation %d: manifests are of generation %d by their annotation %s", r.Generation, of, AnnotationGeneration)
+	}
+	return r.Generation, nil
 }

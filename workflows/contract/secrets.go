@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 )
 
 var errSecrets = errors.New("payloads are not encrypted, so its values could be read in the workflow's history: " +
 	"deliver it another way, or accept that with allowPlaintextSecrets (--allow-plaintext-secrets)")
+
+// secretTemplate finds a template that makes a Secret.
+var secretTemplate = regexp.MustCompile(`\bkind["']?\s*:\s*["']?Secret\b`)
 
 // Secrets names the Secrets in a request, whose values would stand readable in the workflow's history.
 func (r Request) Secrets() []string {
@@ -27,6 +31,9 @@ func (r Request) Secrets() []string {
 	for _, manifest := range r.Manifests {
 		look(manifest)
 	}
+	if secretTemplate.MatchString(r.NodepoolTemplate) {
+		found = append(found, "nodepoolTemplate: a Secret")
+	}
 	slices.Sort(found)
 	return slices.Compact(found)
 }
@@ -39,6 +46,15 @@ func secretsIn(value any, found *[]string) {
 			secretsIn(item, found)
 		}
 	case map[string]any:
+		// The items of a list of one kind have none of their own.
+		if items, isList := value["items"].([]any); isList && value["kind"] == "SecretList" {
+			for _, item := range items {
+				if secret, ok := item.(map[string]any); ok {
+					secretsIn(withKind(secret), found)
+				}
+			}
+			return
+		}
 		if value["kind"] == "Secret" && (hasContent(value["data"]) || hasContent(value["stringData"])) {
 			metadata, _ := value["metadata"].(map[string]any)
 			name := fmt.Sprint(metadata["name"])
@@ -52,6 +68,11 @@ func secretsIn(value any, found *[]string) {
 			secretsIn(item, found)
 		}
 	}
+}
+
+func withKind(secret map[string]any) map[string]any {
+	secret["kind"] = "Secret"
+	return secret
 }
 
 func hasContent(content any) bool {

@@ -1,7 +1,8 @@
 // Package operation is the workflow of one ManifestWork operation: build, apply, wait, report.
 //
-// Guarantees: one operation per work at a time (the workflow ID, see [contract.OperationID]); every request that was
-// accepted has one outcome; the deadline is absolute from the start of the run and no restart moves it; a parked wait
+// Guarantees: one operation at a time per work, or per part of a work that is merged (the workflow ID, see
+// [contract.Request.WorkflowID]), while different parts, and a whole write beside them, meet in the compare-and-swap of
+// the commit; every request that was accepted has one outcome; the deadline is absolute from the start of the run and no restart moves it; a parked wait
 // holds no worker slot and its history does not grow with time.
 //
 // One run works for one request. A newer request ends the run by continue-as-new with the newer request as its input,
