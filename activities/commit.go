@@ -204,9 +204,9 @@ func (c *Committer) remove(ctx context.Context, params contract.CommitParams) (c
 	case stored.DeletedAt != nil:
 		return contract.CommitResult{Outcome: contract.CommitDeleting, Version: stored.Version}, nil
 	}
-	if generation := stored.Generation(); params.Generation > 0 && params.Generation < generation {
+	if generation, of := stored.Newest(); params.Generation > 0 && params.Generation < generation {
 		return contract.CommitResult{}, contract.Errorf(contract.ErrSuperseded,
-			"work %s on %s holds generation %d, this deletion is of generation %d", params.Name, params.Consumer, generation, params.Generation)
+			"work %s on %s: %s holds generation %d, this deletion is of generation %d", params.Name, params.Consumer, of, generation, params.Generation)
 	}
 	err = c.Writer.Delete(ctx, params.Source, stored)
 	return contract.CommitResult{Outcome: contract.CommitDeleting, Version: stored.Version}, err

@@ -193,6 +193,18 @@ func TestRemovedManifestDoesNotComeBack(t *testing.T) {
 	s.refuses(removeManifest("NodePool", 5), contract.ErrInvalidInput, "give Kind/name")
 }
 
+// A merge writes the manifests' generation and leaves the work's alone.
+func TestDeletionIsOfAGenerationThatNoManifestExceeds(t *testing.T) {
+	s := newStore(t, fakemaestro.Loose)
+	params := mergePool("gpu", 1)
+	params.Generation = 7
+	s.stores(params, contract.CommitCreated, 1)
+	deletion := contract.Request{Source: source, Consumer: consumer, Name: name, Action: contract.ActionDelete}
+	s.refuses(deletion.Commit(name, 5), contract.ErrSuperseded, "NodePool.hypershift.openshift.io/clusters/west-1-gpu holds generation 7, this deletion is of generation 5")
+	assert.Equal(t, map[string]string{"west-1-gpu": "1"}, s.replicas())
+	s.stores(deletion.Commit(name, 7), contract.CommitDeleting, 1)
+}
+
 func TestRemovalFromAWorkThatIsNotThere(t *testing.T) {
 	s := newStore(t, fakemaestro.Strict)
 	s.stores(removeManifest("ConfigMap/default/a", 0), contract.CommitAbsent, 0)
@@ -212,5 +224,8 @@ func TestMergeRefusesBeforeItWrites(t *testing.T) {
 	s.refuses(mergeObject(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"big","namespace":"pools"},"data":{"x":"`+strings.Repeat("x", 500*1024)+`"}}`),
 		contract.ErrTooLarge, "the limit is 512000")
 	s.refuses(mergeObject(`{"a":1,"a":2}`), contract.ErrInvalidManifest, `"a"`)
+	elsewhere := mergeObject(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}`)
+	elsewhere.Work = json.RawMessage(`{"apiVersion":"work.open-cluster-management.io/v1","kind":"ManifestWork","metadata":{"name":"web","namespace":"cluster-zz"}}`)
+	s.refuses(elsewhere, contract.ErrInvalidManifest, `metadata.namespace: "cluster-zz" is not the consumer "cluster-a1"`)
 	assert.Equal(t, 1, s.published())
 }

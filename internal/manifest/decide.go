@@ -36,6 +36,23 @@ func (s *Stored) Generation() int64 {
 	return generation
 }
 
+// Newest is the highest generation that the stored work or one of its manifests holds, and whose it is; 0 when there is
+// none.
+func (s *Stored) Newest() (generation int64, of string) {
+	generation, of = s.Generation(), "the work"
+	removed, _ := readTombstones(s.Work) // see removals
+	for _, manifest := range s.Work.Spec.Workload.Manifests {
+		h, err := readHead(manifest)
+		if err != nil {
+			continue // another writer's
+		}
+		if held := removed.held(h); held > generation {
+			generation, of = held, h.identity().String()
+		}
+	}
+	return generation, of
+}
+
 // Write says what has to be published.
 type Write int
 
@@ -62,7 +79,8 @@ func Desired(work *workv1.ManifestWork, consumer string, generation int64) *work
 
 // Settled is the desired work as it would be written over the stored one, which may be nil. What the product keeps in a
 // work's annotations goes on: the generation, when the desired work has none, so that a late request of an older one is
-// still refused after a write by hand; and the record of removed manifests, with those that this write removes.
+// still refused after a write by hand; and the record of the manifests' generations, with those that this write removes
+// or puts without one.
 func Settled(stored *Stored, desired *workv1.ManifestWork) *workv1.ManifestWork {
 	if stored == nil {
 		return desired
@@ -92,6 +110,13 @@ func removals(stored *Stored, desired *workv1.ManifestWork, generation int64) to
 	if err != nil {
 		removed = nil
 	}
+	held := map[Identity]int64{}
+	for _, manifest := range stored.Work.Spec.Workload.Manifests {
+		if h, err := readHead(manifest); err == nil {
+			held[h.identity()] = removed.held(h)
+		}
+	}
+	records := removed
 	given := map[Identity]bool{}
 	for _, manifest := range desired.Spec.Workload.Manifests {
 		if id, err := Identify(manifest); err == nil {
@@ -101,7 +126,15 @@ func removals(stored *Stored, desired *workv1.ManifestWork, generation int64) to
 	}
 	for _, manifest := range stored.Work.Spec.Workload.Manifests {
 		if id, err := Identify(manifest); err == nil && !given[id] {
-			removed = removed.with(id, max(generationOf(manifest), generation))
+			removed = removed.with(id, max(held[id], generation))
+		}
+	}
+	if generation > 0 {
+		return removed // it judges the manifests that have none of their own
+	}
+	for _, manifest := range desired.Spec.Workload.Manifests {
+		if id, err := Identify(manifest); err == nil && generationOf(manifest) == 0 {
+			removed = removed.with(id, max(held[id], records.of(id)))
 		}
 	}
 	return removed
@@ -111,12 +144,12 @@ func removals(stored *Stored, desired *workv1.ManifestWork, generation int64) to
 // removed at one; "" when there is none. A manifest without a generation of its own has the work's.
 func older(stored *Stored, desired *workv1.ManifestWork) string {
 	have := map[Identity]int64{}
+	removed, _ := readTombstones(stored.Work) // see removals
 	for _, manifest := range stored.Work.Spec.Workload.Manifests {
-		if id, err := Identify(manifest); err == nil {
-			have[id] = generationOf(manifest)
+		if h, err := readHead(manifest); err == nil {
+			have[h.identity()] = removed.held(h)
 		}
 	}
-	removed, _ := readTombstones(stored.Work) // see removals
 	whole, _ := contract.ParseGeneration(desired.Annotations[contract.AnnotationGeneration])
 	for _, manifest := range desired.Spec.Workload.Manifests {
 		id, err := Identify(manifest)
@@ -129,6 +162,9 @@ func older(stored *Stored, desired *workv1.ManifestWork) string {
 		}
 		if want < have[id] {
 			return fmt.Sprintf("%s holds generation %d, this request's is %d", id, have[id], want)
+		}
+		if _, there := have[id]; there {
+			continue
 		}
 		if gone := removed.of(id); want <= gone {
 			return fmt.Sprintf("%s was removed at generation %d, this request's is %d", id, gone, want)

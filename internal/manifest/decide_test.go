@@ -182,3 +182,41 @@ func TestWorkAndManifestsJudgeEachOthersGenerations(t *testing.T) {
 	_, err = Merge(stored, Part{Work: partWork(pool("b", 2, 0, "")), Generation: 8})
 	assert.Equal(t, contract.ErrSuperseded, contract.TypeOf(err), "an older part over a newer whole work")
 }
+
+// A write by hand without generations does not open the door to a request that is late.
+func TestGenerationsOutliveAWriteWithoutThem(t *testing.T) {
+	stored := storedWork(pool("a", 1, 5, ""), pool("b", 1, 2, ""))
+	byHand := partWork(pool("b", 1, 0, ""), pool("a", 9, 0, ""))
+	_, work, err := Decide(stored, byHand, false)
+	require.NoError(t, err)
+	assert.Equal(t, raws(byHand), raws(work), "the manifests are as given")
+	after := &Stored{Consumer: "c1", Version: 4, Work: work}
+	write, _, err := Decide(after, byHand, false)
+	require.NoError(t, err)
+	assert.Equal(t, WriteNothing, write)
+	for _, of := range []int64{4, 5} {
+		_, err = Merge(after, Part{Work: partWork(pool("a", 2, 0, "")), Generation: of})
+		assert.Equal(t, map[int64]contract.ErrorType{4: contract.ErrSuperseded, 5: contract.ErrGenerationConflict}[of], contract.TypeOf(err), "%v", err)
+	}
+	_, _, err = Decide(after, Desired(byHand, "c1", 4), false)
+	assert.Equal(t, contract.ErrSuperseded, contract.TypeOf(err))
+	_, _, err = Decide(after, Desired(byHand, "c1", 5), false)
+	assert.NoError(t, err)
+	newest, of := after.Newest()
+	assert.Equal(t, int64(5), newest)
+	assert.Equal(t, poolID("a").String(), of)
+	later := mergeAll(t, after, Part{Work: partWork(pool("a", 2, 0, "")), Generation: 6})
+	list, err := readTombstones(later.Work)
+	require.NoError(t, err)
+	assert.Equal(t, tombstones{{Manifest: poolID("b").String(), Generation: 2}}, list, "the manifest says it itself")
+
+	// Removed, and brought back by hand.
+	removed := mergeAll(t, stored, Part{Work: partWork(), Remove: []Identity{poolID("a")}, Generation: 7})
+	_, work, err = Decide(removed, partWork(pool("a", 3, 0, ""), pool("b", 1, 2, "")), false)
+	require.NoError(t, err)
+	_, err = Merge(&Stored{Consumer: "c1", Version: 6, Work: work}, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 6})
+	assert.ErrorContains(t, err, "holds generation 7")
+	merged := mergeAll(t, removed, Part{Work: partWork(pool("a", 3, 0, ""))})
+	_, err = Merge(merged, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 6})
+	assert.ErrorContains(t, err, "holds generation 7")
+}

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -19,7 +20,8 @@ type Part struct {
 	Render func(stored []workv1.Manifest) ([]workv1.Manifest, error)
 	// Remove are manifests to take out of the work.
 	Remove []Identity
-	// Owner is the adapter that merges; "" when it is not known.
+	// Owner is the adapter that merges, whose label each manifest of the part gets; "" when only the label of Work may
+	// say it, or nothing.
 	Owner string
 	// Generation that the part belongs to, 0 when it has none: then the manifests' own annotations count.
 	Generation int64
@@ -69,7 +71,9 @@ func Merge(stored *Stored, part Part) (Merged, error) {
 }
 
 type merger struct {
-	part     Part
+	part Part
+	// owner who merges: the part's, else its work's.
+	owner    string
 	stored   *Stored
 	work     *workv1.ManifestWork
 	incoming []workv1.Manifest
@@ -83,7 +87,7 @@ type merger struct {
 }
 
 func newMerger(stored *Stored, part Part) (*merger, error) {
-	m := &merger{part: part, stored: stored, at: map[Identity]int{}, doubled: map[Identity]bool{}, given: map[Identity]bool{}, gone: map[int]bool{}}
+	m := &merger{part: part, owner: cmp.Or(part.Owner, part.Work.Labels[contract.LabelOwner]), stored: stored, at: map[Identity]int{}, doubled: map[Identity]bool{}, given: map[Identity]bool{}, gone: map[int]bool{}}
 	if stored == nil {
 		m.work = &workv1.ManifestWork{TypeMeta: part.Work.TypeMeta}
 		m.work.Name, m.work.Namespace = part.Work.Name, part.Work.Namespace
@@ -92,12 +96,8 @@ func newMerger(stored *Stored, part Part) (*merger, error) {
 	if stored.DeletedAt != nil {
 		return nil, underDeletion(stored)
 	}
-	owner := part.Owner
-	if owner == "" {
-		owner = part.Work.Labels[contract.LabelOwner]
-	}
-	if owner != "" {
-		if err := Owned(stored, owner, part.Force); err != nil {
+	if m.owner != "" {
+		if err := Owned(stored, m.owner, part.Force); err != nil {
 			return nil, err
 		}
 	}
@@ -179,14 +179,21 @@ func (m *merger) put() error {
 				late = append(late, fmt.Sprintf("%s was removed at generation %d", id, m.removed.of(id)))
 				continue
 			}
+			added, err := keepGeneration(id, manifest, m.removed.of(id))
+			if err != nil {
+				return err
+			}
 			m.removed = m.removed.without(id)
-			manifests = append(manifests, manifest)
+			manifests = append(manifests, added)
 			continue
 		}
 		merged, err := m.settle(id, manifests[at], manifest)
 		switch contract.TypeOf(err) {
 		case "":
 			manifests[at] = merged
+			if generationOf(merged) > 0 {
+				m.removed = m.removed.without(id) // the manifest says it
+			}
 		case contract.ErrSuperseded:
 			late = append(late, err.Error())
 		case contract.ErrGenerationConflict:
@@ -217,24 +224,25 @@ func (m *merger) generation() string {
 func (m *merger) settle(id Identity, stored, given workv1.Manifest) (workv1.Manifest, error) {
 	there, _ := readHead(stored)
 	fresh, _ := readHead(given)
-	holder, owner := there.Metadata.Labels[contract.LabelOwner], fresh.Metadata.Labels[contract.LabelOwner]
-	if holder != "" && owner != "" && holder != owner && !m.part.Force {
-		return stored, contract.Errorf(contract.ErrOwnershipConflict, "%s in work %s on %s belongs to %s=%s, this request's is %q",
-			id, m.work.Name, m.work.Namespace, contract.LabelOwner, holder, owner)
+	owner := cmp.Or(fresh.Metadata.Labels[contract.LabelOwner], m.owner)
+	if err := m.owned(id, there, owner); err != nil {
+		return stored, err
 	}
-	if cluster, other := there.Metadata.Labels[labelCluster], fresh.Metadata.Labels[labelCluster]; cluster != "" && other != "" && cluster != other && !m.part.Force {
-		return stored, contract.Errorf(contract.ErrOwnershipConflict, "%s in work %s on %s belongs to %s=%s, this request's is %q",
-			id, m.work.Name, m.work.Namespace, labelCluster, cluster, other)
+	for _, label := range []string{labelCluster, labelNodepool} {
+		if have, other := there.Metadata.Labels[label], fresh.Metadata.Labels[label]; have != "" && other != "" && have != other && !m.part.Force {
+			return stored, contract.Errorf(contract.ErrOwnershipConflict, "%s in work %s on %s belongs to %s=%s, this request's is %q",
+				id, m.work.Name, m.work.Namespace, label, have, other)
+		}
 	}
-	have, want := there.generation(), fresh.generation()
+	have, want := m.removed.held(there), fresh.generation()
 	if whole := m.stored.Generation(); have == 0 && want > 0 && want < whole {
 		return stored, contract.Errorf(contract.ErrSuperseded, "%s is of the work's generation %d", id, whole)
 	}
 	if want > 0 && want < have {
 		return stored, contract.Errorf(contract.ErrSuperseded, "%s holds generation %d", id, have)
 	}
-	if want == 0 && have > 0 {
-		raw, err := withGeneration(given.Raw, have)
+	if holder := there.Metadata.Labels[contract.LabelOwner]; holder == m.owner && fresh.Metadata.Labels[contract.LabelOwner] == "" && holder != "" {
+		raw, err := setText(given.Raw, [3]string{"metadata", "labels", contract.LabelOwner}, holder)
 		if err != nil {
 			return stored, contract.Errorf(contract.ErrInvalidManifest, "%s: %w", id, err)
 		}
@@ -243,10 +251,37 @@ func (m *merger) settle(id Identity, stored, given workv1.Manifest) (workv1.Mani
 	if sameJSON(stored.Raw, given.Raw) {
 		return stored, nil
 	}
+	given, err := keepGeneration(id, given, have)
+	if err != nil || sameJSON(stored.Raw, given.Raw) {
+		return stored, err
+	}
 	if want > 0 && want == have && !m.part.Force {
 		return stored, contract.Errorf(contract.ErrGenerationConflict, "%s holds generation %d with other content", id, have)
 	}
 	return given, nil
+}
+
+// keepGeneration gives a manifest without a generation the one that was held.
+func keepGeneration(id Identity, manifest workv1.Manifest, held int64) (workv1.Manifest, error) {
+	if held == 0 || generationOf(manifest) > 0 {
+		return manifest, nil
+	}
+	raw, err := withGeneration(manifest.Raw, held)
+	if err != nil {
+		return manifest, contract.Errorf(contract.ErrInvalidManifest, "%s: %w", id, err)
+	}
+	manifest.Raw = raw
+	return manifest, nil
+}
+
+// owned refuses to touch a manifest that carries another owner's label, unless forced.
+func (m *merger) owned(id Identity, stored head, owner string) error {
+	holder := stored.Metadata.Labels[contract.LabelOwner]
+	if holder == "" || holder == owner || m.part.Force {
+		return nil
+	}
+	return contract.Errorf(contract.ErrOwnershipConflict, "%s in work %s on %s belongs to %s=%s, this request's adapter is %q",
+		id, m.work.Name, m.work.Namespace, contract.LabelOwner, holder, owner)
 }
 
 // replace removes what the owner has and the part does not hold.
@@ -266,7 +301,7 @@ func (m *merger) replace() error {
 			continue
 		}
 		owner := labelOf(manifest, contract.LabelOwner)
-		if owner != "" && owner != m.part.Owner || owner == "" && !kinds[[2]string{id.Group, id.Kind}] {
+		if owner != "" && owner != m.owner || owner == "" && !kinds[[2]string{id.Group, id.Kind}] {
 			continue
 		}
 		if m.given[id] {
@@ -293,12 +328,14 @@ func (m *merger) take(ids []Identity) error {
 		generation := m.part.Generation
 		at, found := m.at[id]
 		if found {
-			manifest := m.work.Spec.Workload.Manifests[at]
-			if holder := labelOf(manifest, contract.LabelOwner); holder != "" && m.part.Owner != "" && holder != m.part.Owner && !m.part.Force {
-				return contract.Errorf(contract.ErrOwnershipConflict, "%s in work %s on %s belongs to %s=%s, this request's is %q",
-					id, m.work.Name, m.work.Namespace, contract.LabelOwner, holder, m.part.Owner)
+			there, _ := readHead(m.work.Spec.Workload.Manifests[at])
+			if err := m.owned(id, there, m.owner); err != nil {
+				return err
 			}
-			have := generationOf(manifest)
+			have := m.removed.held(there)
+			if have == 0 {
+				have = m.stored.Generation()
+			}
 			if generation > 0 && have > generation {
 				return contract.Errorf(contract.ErrSuperseded, "work %s on %s: %s holds generation %d, its removal is of generation %d",
 					m.work.Name, m.work.Namespace, id, have, generation)

@@ -98,7 +98,7 @@ func (m *merger) leftovers() []string {
 			pools[pool] = true
 		}
 	}
-	var warnings []string
+	warnings := m.hosted()
 	for _, manifest := range m.work.Spec.Workload.Manifests {
 		id, err := Identify(manifest)
 		if err != nil || m.given[id] || id.Kind != nodepoolKind || id.Group != nodepoolGroup {
@@ -106,6 +106,25 @@ func (m *merger) leftovers() []string {
 		}
 		if pools[labelOf(manifest, labelNodepool)] || pools[id.Name] {
 			warnings = append(warnings, fmt.Sprintf("%s is kept beside the other NodePools of its pool: remove it, or merge with strategy replace", id))
+		}
+	}
+	return warnings
+}
+
+// hosted are the new NodePools that belong to another hosted cluster than their label says, because the work's other
+// NodePools do.
+func (m *merger) hosted() []string {
+	var warnings []string
+	for index, manifest := range m.incoming {
+		id := m.ids[index]
+		if _, there := m.at[id]; there || id.Kind != nodepoolKind || id.Group != nodepoolGroup {
+			continue
+		}
+		value, _ := decodeExact(manifest.Raw)
+		object, _ := value.(map[string]any)
+		cluster := labelOf(manifest, labelCluster)
+		if name, _ := dig(object, "spec", "clusterName").(string); cluster != "" && name != cluster {
+			warnings = append(warnings, fmt.Sprintf("%s is made for the hosted cluster %s, as the work's other NodePools are, and not for %s", id, name, cluster))
 		}
 	}
 	return warnings

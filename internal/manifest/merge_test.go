@@ -213,6 +213,28 @@ func TestMergeRespectsOwners(t *testing.T) {
 	assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
 	_, err = Merge(foreign, Part{Work: partWork(pool("a", 2, 0, "")), Owner: "np", Force: true})
 	assert.NoError(t, err)
+
+	// Nobody in particular may not touch what belongs to somebody, and does not take the label off.
+	_, err = Merge(foreign, Part{Work: partWork(pool("a", 2, 0, ""))})
+	assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
+	assert.ErrorContains(t, err, `pools/a in work shared on c1 belongs to hyperfleet.io/adapter=ingress, this request's adapter is ""`)
+	_, err = Merge(foreign, Part{Work: partWork(), Remove: []Identity{poolID("a")}})
+	assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
+	_, err = Merge(foreign, Part{Work: partWork(pool("b", 2, 0, ""))})
+	assert.NoError(t, err)
+	source := partWork(pool("a", 2, 0, ""))
+	source.Labels = map[string]string{contract.LabelOwner: "ingress"}
+	_, work, err = merge(foreign, Part{Work: source})
+	require.NoError(t, err, "the merged work's label says whose it is")
+	assert.Equal(t, []string{string(pool("a", 2, 0, "ingress").Raw), string(pool("b", 1, 0, "").Raw)}, raws(work))
+}
+
+func TestReplaceTakesItsOwnerFromTheMergedWork(t *testing.T) {
+	source := partWork(pool("a", 2, 0, ""))
+	source.Labels = map[string]string{contract.LabelOwner: "np"}
+	_, work, err := merge(storedWork(pool("a", 1, 0, "np"), pool("b", 1, 0, "np"), pool("c", 1, 0, "other")), Part{Work: source, Strategy: contract.StrategyReplace})
+	require.NoError(t, err)
+	assert.Equal(t, []string{string(pool("a", 2, 0, "np").Raw), string(pool("c", 1, 0, "other").Raw)}, raws(work))
 }
 
 func TestMergeDoesNotTakeAPoolToAnotherCluster(t *testing.T) {
@@ -228,6 +250,15 @@ func TestMergeDoesNotTakeAPoolToAnotherCluster(t *testing.T) {
 	assert.NoError(t, err)
 	_, err = Merge(storedWork(pool("a", 1, 0, "")), Part{Work: partWork(of("east-2"))})
 	assert.NoError(t, err, "nothing is known")
+
+	// Pool a in the zones b and c has an object called a-b, and so has pool a-b.
+	named := func(pool string) workv1.Manifest {
+		manifest := of("west-1")
+		manifest.Raw, _ = setText(manifest.Raw, [3]string{"metadata", "labels", labelNodepool}, pool)
+		return manifest
+	}
+	_, err = Merge(storedWork(named("a-b")), Part{Work: partWork(named("a"))})
+	assert.ErrorContains(t, err, `belongs to hyperfleet.io/nodepool-name=a-b, this request's is "a"`)
 }
 
 func TestMergeKeepsTheWorksOwnFields(t *testing.T) {
@@ -325,4 +356,18 @@ func TestMergeDoesNotLowerTheGenerationOfTheWork(t *testing.T) {
 	work := mergeAll(t, stored, Part{Work: part, Generation: 5}).Work
 	assert.Equal(t, "9", work.Annotations[contract.AnnotationGeneration])
 	assert.Equal(t, "x", work.Annotations["note"])
+}
+
+func TestMergeWarnsOfANewPoolOnAnotherHostedCluster(t *testing.T) {
+	config := pools(t, poolConfig("name: w, instanceType: m5.large, replicas: 1"))
+	part := Part{Work: partWork(), Render: func(stored []workv1.Manifest) ([]workv1.Manifest, error) {
+		return config.Render(DefaultNodepoolTemplate(), stored)
+	}}
+	stored := storedWork(storedPool("here", "other", `{"clusterName":"c"}`))
+	merged, err := Merge(stored, part)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"NodePool.hypershift.openshift.io/here/w is made for the hosted cluster c, as the work's other NodePools are, and not for a1"}, merged.Warnings)
+	again, err := Merge(&Stored{Consumer: "c1", Work: merged.Work}, part)
+	require.NoError(t, err)
+	assert.Empty(t, again.Warnings, "said once")
 }

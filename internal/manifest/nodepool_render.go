@@ -80,7 +80,7 @@ func jsonText(value any) string {
 // [storedNodepools.keep]. The error is typed InvalidManifest and names template, line and
 // pool, see [Problems]; it stops at the first pool that the template cannot render.
 func (c *NodepoolConfig) Render(t *NodepoolTemplate, stored []workv1.Manifest) ([]workv1.Manifest, error) {
-	pools := findNodepools(stored)
+	pools := findNodepools(stored, c.Metadata.Cluster)
 	tree, err := t.tree.Clone()
 	if err != nil {
 		return nil, fmt.Errorf("copy template %s: %w", t.file, err)

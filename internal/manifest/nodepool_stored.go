@@ -19,8 +19,8 @@ const labelCluster = "hyperfleet.io/cluster-name"
 // storedNodepools are the NodePools of a stored work.
 type storedNodepools struct {
 	byName map[string][]storedNodepool
-	// namespace and cluster that all of them have; "" when they do not agree, or when there are none. A new pool
-	// belongs to the same hosted cluster, whose namespace it must have.
+	// namespace and clusterName of those that no label calls another cluster's; "" when they do not agree, or when there
+	// are none. A new pool belongs to the same hosted cluster, whose namespace it must have.
 	namespace, cluster string
 }
 
@@ -30,7 +30,7 @@ type storedNodepool struct {
 	raw       json.RawMessage
 }
 
-func findNodepools(stored []workv1.Manifest) storedNodepools {
+func findNodepools(stored []workv1.Manifest, cluster string) storedNodepools {
 	pools := storedNodepools{byName: map[string][]storedNodepool{}}
 	namespaces, clusters := map[string]bool{}, map[string]bool{}
 	for _, manifest := range stored {
@@ -44,8 +44,11 @@ func findNodepools(stored []workv1.Manifest) storedNodepools {
 			continue
 		}
 		pools.byName[id.Name] = append(pools.byName[id.Name], storedNodepool{namespace: id.Namespace, object: object, raw: manifest.Raw})
-		cluster, _ := dig(object, "spec", "clusterName").(string)
-		namespaces[id.Namespace], clusters[cluster] = true, true
+		if other, _ := dig(object, "metadata", "labels", labelCluster).(string); other != "" && other != cluster {
+			continue
+		}
+		name, _ := dig(object, "spec", "clusterName").(string)
+		namespaces[id.Namespace], clusters[name] = true, true
 	}
 	pools.namespace, pools.cluster = only(namespaces), only(clusters)
 	return pools

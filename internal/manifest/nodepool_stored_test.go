@@ -39,6 +39,11 @@ func TestRenderKeepsWhatTheConfigDoesNotKnow(t *testing.T) {
 	assert.NotContains(t, spec, "autoScaling")
 }
 
+func ofCluster(cluster string, manifest workv1.Manifest) workv1.Manifest {
+	manifest.Raw, _ = setText(manifest.Raw, [3]string{"metadata", "labels", labelCluster}, cluster)
+	return manifest
+}
+
 // The nodes of one hosted cluster live in its namespace.
 func TestRenderPutsANewPoolBesideTheStoredOnes(t *testing.T) {
 	config := pools(t, poolConfig("name: new, instanceType: m5.large, replicas: 1"))
@@ -56,6 +61,8 @@ func TestRenderPutsANewPoolBesideTheStoredOnes(t *testing.T) {
 		{[]workv1.Manifest{storedPool("here", "x", `{"clusterName":"c"}`), storedPool("here", "y", `{"clusterName":"c"}`)}, "here", "c"},
 		{[]workv1.Manifest{storedPool("here", "x", `{"clusterName":"c"}`), storedPool("there", "y", `{"clusterName":"d"}`)}, DefaultNodepoolNamespace, "a1"},
 		{[]workv1.Manifest{storedPool("here", "x", `{"clusterName":"c"}`), storedPool("here", "y", `{}`)}, "here", "a1"},
+		{[]workv1.Manifest{ofCluster("b2", storedPool("there", "x", `{"clusterName":"b2"}`))}, DefaultNodepoolNamespace, "a1"},
+		{[]workv1.Manifest{ofCluster("b2", storedPool("there", "x", `{"clusterName":"b2"}`)), ofCluster("a1", storedPool("here", "y", `{"clusterName":"hosted-a1"}`))}, "here", "hosted-a1"},
 	} {
 		name, cluster := namespace(sample.stored...)
 		assert.Equal(t, sample.namespace, name)

@@ -20,6 +20,9 @@ func PartOf(params contract.CommitParams) (Part, error) {
 		if err != nil {
 			return part, err
 		}
+		if at := work.Namespace; at != "" && at != params.Consumer {
+			return part, source{name: "work"}.fail(contract.ErrInvalidManifest, notTheConsumer(place{}, at, params.Consumer))
+		}
 		part.Work = work
 	}
 	part.Work.Name, part.Work.Namespace = params.Name, params.Consumer

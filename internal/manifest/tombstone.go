@@ -9,7 +9,8 @@ import (
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
-// tombstone remembers a manifest that was removed from a work, so that an add that is late does not bring it back. The
+// tombstone remembers the generation of a manifest that does not carry it: one that was removed from a work, so that an
+// add that is late does not bring it back, or one that was written without a generation over one that had one. The
 // work's annotation [contract.AnnotationRemoved] keeps the last [contract.MaxTombstones] of them, the newest last.
 type tombstone struct {
 	Manifest string `json:"manifest"`
@@ -40,6 +41,14 @@ func (t tombstones) of(id Identity) int64 {
 		}
 	}
 	return 0
+}
+
+// held is the generation of a manifest that is there: its annotation, else its record.
+func (t tombstones) held(h head) int64 {
+	if generation := h.generation(); generation > 0 || len(t) == 0 {
+		return generation
+	}
+	return t.of(h.identity())
 }
 
 // without forgets a manifest that is there again.

@@ -68,7 +68,7 @@ func (c *checker) work(at place, work *workv1.ManifestWork, consumer string) {
 		c.problems.add(metadata.under("generateName"), "not allowed, give metadata.name")
 	}
 	if consumer != "" && work.Namespace != "" && work.Namespace != consumer {
-		c.problems.add(metadata.under("namespace"), "%q is not the consumer %q; leave it out", work.Namespace, consumer)
+		c.problems.join(notTheConsumer(at, work.Namespace, consumer))
 	}
 	annotations := metadata.under("annotations")
 	if text, found := work.Annotations[contract.AnnotationGeneration]; found {
@@ -89,6 +89,13 @@ func (c *checker) work(at place, work *workv1.ManifestWork, consumer string) {
 	c.labels(metadata.under("labels"), work.Labels)
 	c.workServerFields(at, work)
 	c.keepable(at, work)
+}
+
+// notTheConsumer is what is wrong with the namespace of a work.
+func notTheConsumer(at place, namespace, consumer string) findings {
+	var found findings
+	found.add(at.under(fieldMetadata).under("namespace"), "%q is not the consumer %q; leave it out", namespace, consumer)
+	return found
 }
 
 // labels by the rules of Kubernetes, each with its own path.

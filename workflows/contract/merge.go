@@ -27,6 +27,9 @@ const (
 // DefaultAdapter owns nodepools, unless a request names another adapter.
 const DefaultAdapter = "nodepool"
 
+// nodepoolKind is HyperShift's NodePool, as Remove names it.
+const nodepoolKind = "NodePool.hypershift.openshift.io"
+
 // part is what a merge addresses inside a work; see [Request.Part].
 var part = regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]{0,126}[a-z0-9])?$`)
 
@@ -38,12 +41,22 @@ func (r Request) EffectiveStrategy() Strategy {
 	return r.Strategy
 }
 
-// Owner is the adapter that a merge writes for: Adapter, else [DefaultAdapter] for nodepools, else "".
+// Owner is the adapter that a merge or a removal writes for: Adapter, else [DefaultAdapter] for nodepools, else "".
 func (r Request) Owner() string {
-	if r.Adapter == "" && len(r.Nodepools) > 0 {
+	if r.Adapter == "" && (len(r.Nodepools) > 0 || r.removesNodepools()) {
 		return DefaultAdapter
 	}
 	return r.Adapter
+}
+
+// removesNodepools: nothing else is removed.
+func (r Request) removesNodepools() bool {
+	for _, text := range r.Remove {
+		if kind, _, _ := strings.Cut(text, "/"); kind != nodepoolKind {
+			return false
+		}
+	}
+	return len(r.Remove) > 0
 }
 
 // replacer is the owner whose manifests a replace removes: Owner, else the label of the work that is merged.

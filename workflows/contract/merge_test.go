@@ -276,3 +276,15 @@ func TestRemovalIsAnOperationOnTheSamePartAsTheMerge(t *testing.T) {
 		})
 	}
 }
+
+// Nodepools have one owner, whoever merges or removes them.
+func TestOwnerOfARemoval(t *testing.T) {
+	for owner, request := range map[string]contract.Request{
+		contract.DefaultAdapter: {Remove: []string{"NodePool.hypershift.openshift.io/clusters/w"}},
+		"":                      {Remove: []string{"NodePool.hypershift.openshift.io/clusters/w", "ConfigMap/n/a"}},
+		"np":                    {Adapter: "np", Remove: []string{"NodePool.hypershift.openshift.io/clusters/w"}},
+	} {
+		request.Action = contract.ActionRemove
+		assert.Equal(t, owner, request.Owner())
+	}
+}

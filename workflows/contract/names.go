@@ -42,8 +42,8 @@ const (
 	// AnnotationExecutor keeps spec.executor as JSON, because Maestro's HTTP API does not give it back and a work that
 	// is written without it would run with the agent's own rights.
 	AnnotationExecutor = "hyperfleet.io/executor"
-	// AnnotationRemoved keeps which manifests were removed from a work, and of which generation they were, as a JSON
-	// list [{manifest, generation}] of at most [MaxTombstones] entries.
+	// AnnotationRemoved keeps the generations of manifests that do not carry them, because they were removed from the
+	// work or written without one, as a JSON list [{manifest, generation}] of at most [MaxTombstones] entries.
 	AnnotationRemoved = "hyperfleet.io/removed"
 )
 
