@@ -99,7 +99,7 @@ func fromYAML(data []byte, found *findings) [][]byte {
 			break
 		}
 		if err != nil {
-			line, text := yamlError(err)
+			line, text := yamlError(data, err)
 			found.onLine(place{document: len(ends)}, line, "%s", text)
 			break
 		}
@@ -125,16 +125,32 @@ func emptyDocument(document *goyaml.Node) bool {
 	return len(document.Content) == 0 || document.Content[0].ShortTag() == "!!null"
 }
 
-var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var (
+	yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+	// yamlAnchor is the one message of the YAML reader that quotes a value, and it does not say where.
+	yamlAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
+)
 
-// yamlError takes the line out of the YAML reader's message.
-func yamlError(err error) (line int, text string) {
+// yamlError takes the line out of the YAML reader's message, and a value, which may be secret.
+func yamlError(data []byte, err error) (line int, text string) {
 	text = plainError(err)
 	if match := yamlLine.FindStringSubmatch(text); match != nil {
 		line, _ = strconv.Atoi(match[1])
 		text = text[len(match[0]):]
 	}
+	if match := yamlAnchor.FindStringSubmatch(text); match != nil {
+		return lineWith(data, "*"+match[1]), "an alias (* and a name) without its anchor (& and the name): write a text that begins with * in quotes"
+	}
 	return line, text + ": correct the YAML"
+}
+
+// lineWith is the first line that holds a text, else 0.
+func lineWith(data []byte, text string) int {
+	at := bytes.Index(data, []byte(text))
+	if at < 0 {
+		return 0
+	}
+	return 1 + bytes.Count(data[:at], []byte("\n"))
 }
 
 // plainError gives a library's message in one line.

@@ -196,7 +196,7 @@ func (p *Nodepool) objects(cluster string) []nodepoolObject {
 	return objects
 }
 
-// share splits a pool's size evenly; the first of the zones take the remainder. An autoscaler takes no maximum of 0.
+// share splits a pool's size evenly; the first of the zones take the remainder.
 func (p *Nodepool) share(index, of int) nodepoolShare {
 	split := func(total int64) int64 {
 		part := total / int64(of)
@@ -211,8 +211,7 @@ func (p *Nodepool) share(index, of int) nodepoolShare {
 		s.replicas = &replicas
 	}
 	if p.AutoScaling != nil {
-		least := split(p.AutoScaling.Min)
-		s.autoScaling = &AutoScaling{Min: least, Max: max(1, least, split(p.AutoScaling.Max))}
+		s.autoScaling = &AutoScaling{Min: split(p.AutoScaling.Min), Max: split(p.AutoScaling.Max)}
 	}
 	return s
 }

@@ -119,6 +119,10 @@ func (r *nodepoolReader) nodepool(path string, value any) Nodepool {
 	}
 	r.size(path, fields, &pool)
 	pool.Zones = r.zones(path, fields)
+	if scaled := pool.AutoScaling; scaled != nil && scaled.Max < int64(len(pool.Zones)) {
+		r.bad(under(under(path, "autoScaling"), "max"), "autoScaling.max %d is less than the %d zones, each of which has at least 1: raise it, or name fewer zones",
+			scaled.Max, len(pool.Zones))
+	}
 	pool.Labels = r.labels(path, fields)
 	pool.Taints = r.taints(path, fields)
 	return pool

@@ -192,6 +192,8 @@ type renderer struct {
 	meter     *meter
 	manifests []workv1.Manifest
 	size      int
+	// nodes of YAML in all of them.
+	nodes int
 	// owners are the pools of the objects.
 	owners map[Identity]string
 }
@@ -222,6 +224,9 @@ func (r *renderer) render(data NodepoolData) Problems {
 		}
 		objects++
 		problems = append(problems, r.add(&document, data.Pool.Name, bad)...)
+		if r.nodes > maxNodes {
+			return problems
+		}
 		if r.size > contract.MaxRenderedBytes {
 			return append(problems, bad(0, errWritten.Error()))
 		}
@@ -251,7 +256,7 @@ func (r *renderer) yamlProblems(err error, bad func(int, string) Problem) Proble
 // add takes one rendered object.
 func (r *renderer) add(document *goyaml.Node, pool string, bad func(int, string) Problem) Problems {
 	line := r.meter.lineOf(document.Content[0].Line)
-	raw, err := renderedJSON(document)
+	raw, err := renderedJSON(document, &r.nodes)
 	if err != nil {
 		return r.yamlProblems(err, bad)
 	}

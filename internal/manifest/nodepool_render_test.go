@@ -196,6 +196,14 @@ func TestTemplateProblemsNameFileLineAndPool(t *testing.T) {
 			}
 			return text
 		}() + `{{template "59"}}`, `own.tmpl:1: pool "w": stopped after 500000 steps: the template does not end, or loops too often`},
+		"endless by merges": {`{{range $i := 9}}---
+apiVersion: v1
+kind: K
+metadata: {name: x{{$i}}}
+a: &a {k: v}
+b: &b {<<: [` + strings.Repeat("*a,", 300) + `]}
+c: {<<: [` + strings.Repeat("*b,", 300) + `]}
+{{end}}`, `pool "w": not YAML as rendered: larger than 1048576 bytes with its aliases expanded: use fewer aliases`},
 		"doubling":      {doubling, `own.tmpl:1: pool "w": stopped: its functions made more than 16777216 bytes`},
 		"wide":          {`{{printf "%0999999d" 1}}`, `printf: widths and precisions have at most two digits here`},
 		"wide by value": {`{{printf "%*d" 999999 1}}`, `printf: widths and precisions have at most two digits here`},

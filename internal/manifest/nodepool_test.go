@@ -122,6 +122,7 @@ func TestParseNodepoolsRefuses(t *testing.T) {
 		"below 64 bits":   {size(`replicas: -99999999999999999999`), []string{`pools.yaml:3: nodepools[0].replicas: pool "w": replicas: -99999999999999999999 is less than 0`}},
 		"no size":         {size(`replicas: null`), []string{`pools.yaml:3: nodepools[0]: pool "w": neither replicas nor autoScaling: give one of them`}},
 		"min above max":   {size(`autoScaling: {min: 3, max: 2}`), []string{`pools.yaml:3: nodepools[0].autoScaling.min: pool "w": autoScaling.min 3 is more than autoScaling.max 2`}},
+		"max below zones": {size(`autoScaling: {min: 0, max: 2}, zones: [a, b, c]`), []string{`pools.yaml:3: nodepools[0].autoScaling.max: pool "w": autoScaling.max 2 is less than the 3 zones, each of which has at least 1: raise it, or name fewer zones`}},
 		"no max":          {size(`autoScaling: {min: 3, maximum: 4}`), []string{`pools.yaml:3: nodepools[0].autoScaling.maximum: pool "w": maximum is not a known key: known are max, min`, `pools.yaml:3: nodepools[0].autoScaling.max: pool "w": autoScaling.max is missing: give min and max`}},
 		"bounds":          {size(`autoScaling: {min: -1, max: 0}`), []string{`pools.yaml:3: nodepools[0].autoScaling.min: pool "w": autoScaling.min: -1 is less than 0`, `pools.yaml:3: nodepools[0].autoScaling.max: pool "w": autoScaling.max: 0 is less than 1`}},
 		"autoscaling":     {size(`autoscaling: {min: 1, max: 2}`), []string{`pools.yaml:3: nodepools[0].autoscaling: pool "w": autoscaling is not a known key: did you mean autoScaling?`, `pools.yaml:3: nodepools[0]: pool "w": neither replicas nor autoScaling: give one of them`}},
@@ -159,7 +160,7 @@ func TestParseNodepoolsRefuses(t *testing.T) {
 func TestParseNodepoolsSaysWhatTheReaderSays(t *testing.T) {
 	for data, want := range map[string]string{
 		"nodepools: [\n": "pools.yaml:1: did not find expected node content",
-		"a: *b\n":        "unknown anchor 'b' referenced",
+		"a: *b\n":        "pools.yaml:1: an alias (* and a name) without its anchor",
 		"a: &b [*b]\n":   `pools.yaml:1: anchor "b"`,
 	} {
 		_, err := ParseNodepools("pools.yaml", []byte(data))
@@ -181,7 +182,7 @@ func TestParseNodepoolsCountsWhatNobodyReads(t *testing.T) {
 func TestNodepoolSharesAddUp(t *testing.T) {
 	for _, sample := range []struct{ replicas, least, most, zones, want string }{
 		{"7", "4", "8", "[c, a, b]", "w-a 3 2..3 w-b 2 1..3 w-c 2 1..2"},
-		{"0", "0", "1", "[a, b]", "w-a 0 0..1 w-b 0 0..1"},
+		{"0", "0", "2", "[a, b]", "w-a 0 0..1 w-b 0 0..1"},
 		{"1", "1", "1", "[b]", "w 1 1..1"},
 		{"5", "2", "6", "[]", "w 5 2..6"},
 	} {

@@ -18,11 +18,13 @@ func configJSON(data []byte) ([]byte, error) {
 	return raws[0], foundError(found)
 }
 
-// renderedJSON gives the JSON of one rendered document.
-func renderedJSON(document *goyaml.Node) ([]byte, error) {
+// renderedJSON gives the JSON of one rendered document. nodes counts those of all documents, see [maxNodes].
+func renderedJSON(document *goyaml.Node, nodes *int) ([]byte, error) {
 	var found findings
 	e := newEncoder(&found)
+	e.nodes = *nodes
 	_ = e.value(document) // what is wrong stands among the findings
+	*nodes = e.nodes
 	return e.out.Bytes(), foundError(found)
 }
 

@@ -163,11 +163,11 @@ func TestParseRefusesWhatIsNotOneManifestWork(t *testing.T) {
 		"a number for a label":     {head + "metadata: {name: a, labels: {a: 01}}\n", `sample:3: metadata.labels.a: a number, want a text: write it in quotes: "01"`},
 		"a broken document":        {head + "spec: {\n", "did not find expected node content"},
 		"a second broken document": {head + "---\n{", "did not find expected node content"},
-		"an infinite number":       {configMapWork("{a: .inf}"), "sample:4: spec.workload.manifests[0].data.a: .inf is not a number that JSON knows"},
+		"an infinite number":       {configMapWork("{a: .inf}"), "sample:4: spec.workload.manifests[0].data.a: the value is not a number that JSON knows"},
 		"a list as a key":          {configMapWork("{[a]: b}"), "sample:4: spec.workload.manifests[0].data: a key must be a string"},
 		"a null key":               {configMapWork("{~: b}"), "sample:4: spec.workload.manifests[0].data: a key must be a string"},
 		"a merge of a scalar":      {configMapWork("{<<: b}"), "sample:4: spec.workload.manifests[0].data: << merges a mapping or a list of mappings"},
-		"an unknown anchor":        {configMapWork("*nobody"), "unknown anchor 'nobody' referenced"},
+		"an unknown anchor":        {configMapWork("*nobody"), "sample:4: an alias (* and a name) without its anchor"},
 		"invalid text":             {configMapJSON("\"\xff\""), "UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -230,4 +230,23 @@ func TestKeyThatYAMLTakesForABooleanIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, string(work.Spec.Workload.Manifests[0].Raw), `{"`+key+`":"a","true":"b"}`)
 	}
+}
+
+// What cannot be read may be a secret: no message repeats it.
+func TestMessagesDoNotRepeatValues(t *testing.T) {
+	for data, says := range map[string]string{
+		"*hunter2":      "sample:4: an alias (* and a name) without its anchor",
+		"!!int hunter2": "the value is not a number that JSON knows",
+		"-.inf":         "the value is not a number that JSON knows",
+	} {
+		_, err := Parse("sample", []byte(secretWork(data)))
+		require.Error(t, err, data)
+		assert.ErrorContains(t, err, says)
+		assert.NotContains(t, err.Error(), "hunter2")
+		assert.NotContains(t, err.Error(), "inf")
+	}
+}
+
+func secretWork(data string) string {
+	return strings.Replace(configMapWork("{pw: "+data+"}"), "ConfigMap", "Secret", 1)
 }

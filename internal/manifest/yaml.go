@@ -259,7 +259,11 @@ func (e *encoder) number(node *goyaml.Node) ([]byte, error) {
 	}
 	value, err := strconv.ParseFloat(text, 64)
 	if err != nil || value-value != 0 {
-		return nil, e.bad(node, "%s is not a number that JSON knows: write it in quotes if a text is meant", node.Value)
+		shown := node.Value
+		if e.path.inData() {
+			shown = "the value"
+		}
+		return nil, e.bad(node, "%s is not a number that JSON knows: write it in quotes if a text is meant", shown)
 	}
 	return json.Marshal(value)
 }
