@@ -177,7 +177,7 @@ func TestMergeKeepsExecutorDeleteOptionAndConfigs(t *testing.T) {
 
 func TestRemovedManifestDoesNotComeBack(t *testing.T) {
 	s := newStore(t, fakemaestro.Loose)
-	s.put(1, workersPool, "")
+	s.put(1, strings.Replace(workersPool, `"w1"`, `"west-1"`, 1), "")
 	add := func(generation int64) contract.CommitParams {
 		params := mergePool("gpu", 1)
 		params.Generation = generation

@@ -66,7 +66,7 @@ func (c *checker) identifier(at place, id workv1.ResourceIdentifier, m *matcher,
 	}
 	found := m.find(id, wildcards)
 	switch {
-	case found.matched != nil || found.unknown:
+	case found.matched != nil || found.unknown || c.part:
 	case c.warnings.full():
 	case found.named != nil:
 		c.warnings.add(at.under("resource"), "%q matches no manifest of the work: the resource of %s is written %q",
@@ -104,7 +104,7 @@ func (m *match) add(h *checkedHead, resource string) {
 	if m.named == nil {
 		m.named = h
 	}
-	if (m.matched == nil || m.statusless == nil) && h.isResource(resource) {
+	if (m.matched == nil || m.statusless == nil) && isResource(h.Kind, h.plural, resource) {
 		if m.matched == nil {
 			m.matched = h
 		}
@@ -118,7 +118,7 @@ func newMatcher(heads []checkedHead) *matcher {
 	m := &matcher{heads: heads, exact: map[[3]string]*checkedHead{}}
 	for index := range heads {
 		h := &heads[index]
-		h.inGroup, h.plural = h.group(), h.resource()
+		h.inGroup, h.plural = h.group(), pluralOf(h.Kind)
 		key := [3]string{h.inGroup, h.Metadata.Namespace, h.Metadata.Name}
 		h.next = m.exact[key]
 		m.exact[key] = h
@@ -167,7 +167,7 @@ func (m *matcher) difference(id workv1.ResourceIdentifier, wildcards bool) (fiel
 		h := &m.heads[index]
 		sameName, sameSpace, sameGroup := globbed(name, h.Metadata.Name), globbed(namespace, h.Metadata.Namespace), h.inGroup == id.Group
 		points := 0
-		if sameGroup && h.isResource(id.Resource) {
+		if sameGroup && isResource(h.Kind, h.plural, id.Resource) {
 			points += 2
 		}
 		if sameName {
@@ -193,7 +193,7 @@ func (m *matcher) difference(id workv1.ResourceIdentifier, wildcards bool) (fiel
 		return "", ""
 	}
 	resource := nearest.plural
-	if nearest.isResource(id.Resource) {
+	if isResource(nearest.Kind, nearest.plural, id.Resource) {
 		resource = id.Resource
 	}
 	return field, fmt.Sprintf(": %s matches nothing, the work has %s %s", text, resource, nearest.where())
@@ -230,28 +230,34 @@ func globbed(parts []string, text string) bool {
 	return strings.HasSuffix(rest, parts[len(parts)-1])
 }
 
-// resource guesses the plural of the kind, as the servers' own code does where nobody tells; it corrects the guess for
+// pluralOf guesses the plural of a kind, as the servers' own code does where nobody tells; it corrects the guess for
 // words like Gateway.
-func (h head) resource() string {
-	if h.Kind == "" {
+func pluralOf(kind string) string {
+	if kind == "" {
 		return ""
 	}
-	singular := strings.ToLower(h.Kind)
+	singular := strings.ToLower(kind)
 	if stem, found := strings.CutSuffix(singular, "y"); found && stem != "" && strings.ContainsAny(stem[len(stem)-1:], "aeiou") {
 		return singular + "s"
 	}
-	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: h.Kind})
+	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
 	return plural.Resource
 }
 
 // isResource leaves room for the plurals that a guess misses: of a kind that is a plural itself, and with a mere s.
-func (h *checkedHead) isResource(resource string) bool {
-	if resource == h.plural {
+func isResource(kind, plural, resource string) bool {
+	if resource == plural {
 		return true
 	}
-	singular := strings.ToLower(h.Kind)
+	singular := strings.ToLower(kind)
 	if resource == singular {
 		return strings.HasSuffix(singular, "s") && !strings.HasSuffix(singular, "ss")
 	}
 	return resource == singular+"s"
+}
+
+// configures: the agent finds the manifest by the identifier of a manifestConfig.
+func configures(config workv1.ResourceIdentifier, id Identity) bool {
+	return config.Group == id.Group && globbed(strings.Split(config.Namespace, "*"), id.Namespace) &&
+		globbed(strings.Split(config.Name, "*"), id.Name) && isResource(id.Kind, pluralOf(id.Kind), config.Resource)
 }

@@ -41,6 +41,8 @@ type Options struct {
 	StripServerFields bool
 	// AllowPlaintextSecrets takes Secrets although payloads are not encrypted.
 	AllowPlaintextSecrets bool
+	// Part inputs are merged into a stored work: what configs match is told by [Merge].
+	Part bool
 	// Offline inputs go nowhere where a Secret could be read.
 	Offline bool
 }
@@ -190,12 +192,12 @@ func (i *Input) workTexts(raw []byte) []byte {
 // reading found, and Secrets that would be readable in a workflow's history. The error is typed InvalidManifest or
 // TooLarge and names all problems; warnings do not stop an apply.
 func (i *Input) Validate(options Options) (warnings Problems, err error) {
-	c := &checker{secrets: true, allowSecrets: options.AllowPlaintextSecrets, offline: options.Offline}
+	c := &checker{secrets: true, allowSecrets: options.AllowPlaintextSecrets, offline: options.Offline, part: options.Part}
 	c.warnings.join(i.warnings)
 	if i.Work != nil {
 		c.work(i.root, i.Work, options.Consumer)
 		c.manifests(i.Work.Spec.Workload.Manifests, i.placeOf)
-		c.size(i.root.under("spec").under("workload").under("manifests"), len(i.Work.Spec.Workload.Manifests))
+		c.size(i.root.under("spec").under("workload").under("manifests"), i.Work)
 		c.spec(i.root.under("spec"), i.Work)
 	} else {
 		c.manifests(i.Manifests, i.placeOf)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -15,18 +16,16 @@ import (
 // configs in.
 func (m *merger) configs() error {
 	var kept []workv1.Manifest
-	there := map[[3]string]bool{}
-	gone := map[[3]string]bool{}
+	there, gone := map[[3]string][]Identity{}, map[[3]string][]Identity{}
 	for index, manifest := range m.work.Spec.Workload.Manifests {
-		id, err := Identify(manifest)
-		target := there
-		if m.gone[index] {
-			target = gone
-		} else {
+		target := gone
+		if !m.gone[index] {
 			kept = append(kept, manifest)
+			target = there
 		}
-		if err == nil {
-			target[[3]string{id.Group, id.Namespace, id.Name}] = true
+		if id, err := Identify(manifest); err == nil {
+			key := [3]string{id.Group, id.Namespace, id.Name}
+			target[key] = append(target[key], id)
 		}
 	}
 	m.work.Spec.Workload.Manifests = kept
@@ -35,7 +34,8 @@ func (m *merger) configs() error {
 	for _, config := range m.work.Spec.ManifestConfigs {
 		id := config.ResourceIdentifier
 		key := [3]string{id.Group, id.Namespace, id.Name}
-		if gone[key] && !there[key] {
+		named := func(other Identity) bool { return configures(id, other) }
+		if slices.ContainsFunc(gone[key], named) && !slices.ContainsFunc(there[key], named) {
 			continue
 		}
 		at[id] = len(configs)
@@ -98,7 +98,7 @@ func (m *merger) leftovers() []string {
 			pools[pool] = true
 		}
 	}
-	warnings := m.hosted()
+	warnings := append(m.hosted(), m.idleConfigs()...)
 	for _, manifest := range m.work.Spec.Workload.Manifests {
 		id, err := Identify(manifest)
 		if err != nil || m.given[id] || id.Kind != nodepoolKind || id.Group != nodepoolGroup {
@@ -107,6 +107,28 @@ func (m *merger) leftovers() []string {
 		if pools[labelOf(manifest, labelNodepool)] || pools[id.Name] {
 			warnings = append(warnings, fmt.Sprintf("%s is kept beside the other NodePools of its pool: remove it, or merge with strategy replace", id))
 		}
+	}
+	return warnings
+}
+
+// idleConfigs are the part's manifestConfigs that match no manifest of the merged work.
+func (m *merger) idleConfigs() []string {
+	if len(m.part.Work.Spec.ManifestConfigs) == 0 {
+		return nil
+	}
+	c := &checker{}
+	for _, manifest := range m.work.Spec.Workload.Manifests {
+		if h, err := readHead(manifest); err == nil {
+			c.heads = append(c.heads, checkedHead{head: h})
+		}
+	}
+	matcher := newMatcher(c.heads)
+	for index, config := range m.part.Work.Spec.ManifestConfigs {
+		c.identifier(place{path: at("spec.manifestConfigs", index)}.under("resourceIdentifier"), config.ResourceIdentifier, matcher, true)
+	}
+	var warnings []string
+	for _, warning := range (source{}).problems(c.warnings) {
+		warnings = append(warnings, warning.String())
 	}
 	return warnings
 }
@@ -133,7 +155,7 @@ func (m *merger) hosted() []string {
 // mergeable checks what a merge can break; the part and the stored work have been checked when they were written.
 func mergeable(work *workv1.ManifestWork) error {
 	if len(work.Spec.Workload.Manifests) == 0 {
-		return contract.Errorf(contract.ErrInvalidManifest, "work %s on %s would be left without manifests: delete the work instead", work.Name, work.Namespace)
+		return contract.Errorf(contract.ErrInvalidManifest, "work %s on %s would be without manifests: delete the work instead, or give manifests", work.Name, work.Namespace)
 	}
 	size := 0
 	for _, manifest := range work.Spec.Workload.Manifests {

@@ -371,3 +371,55 @@ func TestMergeWarnsOfANewPoolOnAnotherHostedCluster(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, again.Warnings, "said once")
 }
+
+func configFor(group, resource, namespace, name string) workv1.ManifestConfigOption {
+	return workv1.ManifestConfigOption{
+		ResourceIdentifier: workv1.ResourceIdentifier{Group: group, Resource: resource, Namespace: namespace, Name: name},
+		UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly},
+	}
+}
+
+func TestRemovalTakesTheConfigOfItsManifestAlone(t *testing.T) {
+	of := func(kind string) workv1.Manifest {
+		return manifestOf(`{"apiVersion":"apps/v1","kind":%q,"metadata":{"name":"web","namespace":"d"}}`, kind)
+	}
+	stored := storedWork(of("Deployment"), of("StatefulSet"))
+	keep := []workv1.ManifestConfigOption{configFor("apps", "statefulsets", "d", "web"), configFor("apps", "deployments", "d", "*")}
+	stored.Work.Spec.ManifestConfigs = append([]workv1.ManifestConfigOption{configFor("apps", "deployments", "d", "web")}, keep...)
+	work := mergeAll(t, stored, Part{Work: partWork(), Remove: []Identity{{Group: "apps", Kind: "Deployment", Namespace: "d", Name: "web"}}}).Work
+	assert.Equal(t, keep, work.Spec.ManifestConfigs)
+}
+
+// A part's configs may be for what is stored; they are judged with the merged work.
+func TestPartMayChangeTheWorkWithoutAManifest(t *testing.T) {
+	for name, sample := range map[string]struct {
+		spec, warns string
+	}{
+		"a config":       {`"manifestConfigs":[{"resourceIdentifier":{"group":"hypershift.openshift.io","resource":"nodepools","namespace":"pools","name":"a"},"updateStrategy":{"type":"CreateOnly"}}]`, ""},
+		"an idle config": {`"manifestConfigs":[{"resourceIdentifier":{"group":"hypershift.openshift.io","resource":"nodepools","namespace":"pools","name":"zz"},"updateStrategy":{"type":"CreateOnly"}}]`, "matches no manifest of the work"},
+		"deleteOption":   {`"deleteOption":{"propagationPolicy":"Orphan"}`, ""},
+	} {
+		part, err := PartOf(contract.Request{Consumer: "c1", Name: "shared", Action: contract.ActionMerge, Work: []byte(
+			`{"apiVersion":"work.open-cluster-management.io/v1","kind":"ManifestWork","metadata":{"name":"x"},"spec":{` + sample.spec + `}}`)}.Commit("shared", 0))
+		require.NoError(t, err, name)
+		warnings, err := part.Check("c1")
+		require.NoError(t, err, name)
+		assert.Empty(t, warnings, name)
+		merged, err := Merge(storedWork(pool("a", 1, 0, "")), part)
+		require.NoError(t, err, name)
+		assert.Equal(t, WriteUpdate, merged.Write, name)
+		if sample.warns == "" {
+			assert.Empty(t, merged.Warnings, name)
+		} else {
+			require.Len(t, merged.Warnings, 1, name)
+			assert.Contains(t, merged.Warnings[0], sample.warns)
+		}
+		_, err = Merge(nil, part)
+		assert.ErrorContains(t, err, "would be without manifests")
+	}
+	empty, err := PartOf(contract.Request{Consumer: "c1", Name: "shared", Action: contract.ActionMerge, Work: []byte(
+		`{"apiVersion":"work.open-cluster-management.io/v1","kind":"ManifestWork","metadata":{"name":"x"}}`)}.Commit("shared", 0))
+	require.NoError(t, err)
+	_, err = empty.Check("c1")
+	assert.ErrorContains(t, err, "spec.workload.manifests: empty, give at least one manifest")
+}

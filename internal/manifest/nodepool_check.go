@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
 const (
@@ -84,7 +86,7 @@ func (r *nodepoolReader) metadata(value any) NodepoolMetadata {
 		return metadata
 	}
 	var ok bool
-	if metadata.Cluster, ok = r.required(path, "cluster", fields); ok && (!namePart.MatchString(metadata.Cluster) || len(metadata.Cluster) > maxClusterName) {
+	if metadata.Cluster, ok = r.required(path, "cluster", fields); ok && (!namesWorks(metadata.Cluster) || len(metadata.Cluster) > maxClusterName) {
 		r.bad("metadata.cluster", "cluster %q: want at most %d lower-case letters, digits and '-', beginning and ending with a letter or digit",
 			shown(metadata.Cluster), maxClusterName)
 	}
@@ -264,8 +266,11 @@ func (r *nodepoolReader) taint(path string, value any) (Taint, bool) {
 	return taint, before == len(r.problems)+r.beyond
 }
 
-// namePart is a DNS-1123 label of any length.
-var namePart = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+// namesWorks: the works of a cluster can have its name.
+func namesWorks(cluster string) bool {
+	_, err := contract.WorkName(contract.GranularityCluster, cluster, "", "")
+	return err == nil
+}
 
 // shown keeps a message readable whatever the input holds.
 func shown(text string) string {

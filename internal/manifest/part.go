@@ -62,7 +62,7 @@ func (p Part) Check(consumer string) (warnings []string, err error) {
 		}
 		work.Spec.Workload.Manifests = append(work.Spec.Workload.Manifests, rendered...)
 	}
-	if warnings, err = Validate(work, consumer); err != nil {
+	if warnings, err = (&checker{part: true}).whole(work, consumer); err != nil {
 		return warnings, err
 	}
 	return warnings, p.checkGenerations()

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
@@ -68,11 +66,4 @@ func ruled(work *workv1.ManifestWork, id Identity, condition string) bool {
 		}
 	}
 	return false
-}
-
-// configures: the agent finds the manifest by this identifier, whose resource is the plural of the kind. The plural is
-// guessed as Kubernetes' own tools guess it.
-func configures(resource workv1.ResourceIdentifier, id Identity) bool {
-	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Group: id.Group, Version: "v1", Kind: id.Kind})
-	return resource.Group == id.Group && resource.Resource == plural.Resource && resource.Namespace == id.Namespace && resource.Name == id.Name
 }

@@ -49,3 +49,15 @@ func TestCheckAgainstRefusesWhatCanNeverHold(t *testing.T) {
 	assert.NoError(t, CheckWait("", work))
 	assert.ErrorContains(t, CheckWait("OR", work), "position 1")
 }
+
+// Agents take stars in names, and plurals that are not guessed by a rule.
+func TestRulesAreFoundAsAgentsFindThem(t *testing.T) {
+	work := workOf(`{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"name":"edge","namespace":"d"}}`)
+	config := configFor("gateway.networking.k8s.io", "gateways", "d", "e*")
+	config.ConditionRules = []workv1.ConditionRule{{Type: workv1.CelConditionExpressionsType, Condition: "Programmed"}}
+	work.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config}
+	assert.NoError(t, CheckWait("Gateway/edge:Programmed", work))
+	part, _, err := Only(work, func(Identity) bool { return true })
+	require.NoError(t, err)
+	assert.Len(t, part.Spec.ManifestConfigs, 1)
+}

@@ -18,10 +18,13 @@ import (
 // hold. consumer may be empty when it is not known yet. The error is typed TooLarge or InvalidManifest and has one line
 // per problem, see [Problems]; warnings do not stop an apply.
 func Validate(work *workv1.ManifestWork, consumer string) (warnings []string, err error) {
-	c := &checker{}
+	return (&checker{}).whole(work, consumer)
+}
+
+func (c *checker) whole(work *workv1.ManifestWork, consumer string) (warnings []string, err error) {
 	c.work(place{}, work, consumer)
 	c.manifests(work.Spec.Workload.Manifests, manifestPlace)
-	c.size(place{path: "spec.workload.manifests"}, len(work.Spec.Workload.Manifests))
+	c.size(place{path: "spec.workload.manifests"}, work)
 	c.spec(place{path: "spec"}, work)
 	for _, warning := range (source{}).problems(c.warnings) {
 		warnings = append(warnings, warning.String())
@@ -34,6 +37,8 @@ type checker struct {
 	problems, warnings findings
 	// secrets are looked at, and allowed.
 	secrets, allowSecrets, offline bool
+	// part: the work is merged into a stored one, which may hold what its configs are for.
+	part bool
 
 	heads    []checkedHead
 	bytes    int
@@ -196,14 +201,20 @@ func (c *checker) metadata(at place, h head) {
 }
 
 // size checks the manifests of a work together.
-func (c *checker) size(at place, manifests int) {
+func (c *checker) size(at place, work *workv1.ManifestWork) {
 	switch {
-	case manifests == 0:
+	case len(work.Spec.Workload.Manifests) == 0 && !(c.part && setsSomething(work)):
 		c.problems.add(at, "empty, give at least one manifest")
 	case c.bytes > contract.MaxManifestsBytes:
 		c.tooLarge = true
 		c.problems.add(at, "%s: split the work", tooManyBytes(c.bytes))
 	}
+}
+
+// setsSomething: merging the work changes something besides manifests.
+func setsSomething(work *workv1.ManifestWork) bool {
+	spec := work.Spec
+	return spec.DeleteOption != nil || spec.Executor != nil || len(spec.ManifestConfigs)+len(work.Labels)+len(work.Annotations)+len(work.OwnerReferences) > 0
 }
 
 // bareSize checks bare objects, which may end in several works.

@@ -131,7 +131,7 @@ func (a *app) parts(ctx context.Context, settings config.CLI, f partFlags) ([]co
 
 // readObjects puts the manifests of source file and resource file into the request.
 func (a *app) readObjects(ctx context.Context, f partFlags, request *contract.Request) error {
-	options := manifest.Options{Consumer: f.consumer, StripServerFields: f.stripServerFields, AllowPlaintextSecrets: f.plaintextSecrets}
+	options := manifest.Options{Consumer: f.consumer, StripServerFields: f.stripServerFields, AllowPlaintextSecrets: f.plaintextSecrets, Part: true}
 	var problems []error
 	for _, path := range []string{f.sourceFile, f.resourceFile} {
 		if path == "" {
