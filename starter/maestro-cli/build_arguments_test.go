@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -85,10 +86,11 @@ func annotated(generation string) string {
 }
 
 func TestBuildNamesEveryWrongArgumentAtOnce(t *testing.T) {
+	one, other := filepath.Join(t.TempDir(), "a.yaml"), filepath.Join(t.TempDir(), "b.yaml")
 	for _, mode := range []string{"--apply=false", "--apply"} {
 		b := &bench{}
 		assert.Equal(t, 2, b.run("build", "--strategy=x", "--granularity=y", "--format=xml", "--manifest-name=z", "--nodepool-template=t", "--generation=-2",
-			"--timeout=1", "--patience=2", "--wait=Available OR", "--output=a.yaml", "--output-file=b.yaml", mode))
+			"--timeout=1", "--patience=2", "--wait=Available OR", "--output="+one, "--output-file="+other, mode))
 		for _, text := range []string{"--consumer is required", "--source-file", `--strategy "x"`, `--granularity "y"`, `--format "xml"`, "--nodepool-template",
 			"generation -2", `timeout "1"`, `patience "2"`, "--wait"} {
 			assert.Contains(t, b.stderr.String(), text, mode)
@@ -99,6 +101,7 @@ func TestBuildNamesEveryWrongArgumentAtOnce(t *testing.T) {
 
 func TestBuildRefusesWhatContradictsItself(t *testing.T) {
 	work := manifestFile(t, workYAML)
+	one, other := filepath.Join(t.TempDir(), "a.yaml"), filepath.Join(t.TempDir(), "b.yaml")
 	for name, sample := range map[string]struct {
 		arguments []string
 		says      string
@@ -106,9 +109,9 @@ func TestBuildRefusesWhatContradictsItself(t *testing.T) {
 		"wait":             {buildOf("--source-file", work, "--wait"), "--wait: only with --apply"},
 		"wait, dry run":    {buildOf("--source-file", work, "--wait=Applied", "--dry-run"), "--wait: only with --apply"},
 		"malformed wait":   {buildOf("--source-file", work, "--wait=Available OR", "--apply"), "--wait"},
-		"two files":        {buildOf("--source-file", work, "--output", "a.yaml", "--output-file", "b.yaml"), "--output a.yaml and --output-file b.yaml: give one of them"},
-		"file and apply":   {buildOf("--source-file", work, "--output", "a.yaml", "--apply"), "--output a.yaml: a file takes the merged work"},
-		"file and dry run": {buildOf("--source-file", work, "--output-file", "a.yaml", "--dry-run"), "--output a.yaml: a file takes the merged work"},
+		"two files":        {buildOf("--source-file", work, "--output", one, "--output-file", other), "--output " + one + " and --output-file " + other + ": give one of them"},
+		"file and apply":   {buildOf("--source-file", work, "--output", one, "--apply"), "--output " + one + ": a file takes the merged work"},
+		"file and dry run": {buildOf("--source-file", work, "--output-file", one, "--dry-run"), "--output " + one + ": a file takes the merged work"},
 		"an argument":      {buildOf("--source-file", work, "more"), "more"},
 		"unknown flag":     {buildOf("--source-file", work, "--merge"), "unknown flag"},
 	} {
@@ -118,6 +121,8 @@ func TestBuildRefusesWhatContradictsItself(t *testing.T) {
 			assert.Contains(t, b.stderr.String(), sample.says)
 			assert.Empty(t, b.stdout.String())
 			assert.Empty(t, b.maestro.asked)
+			assert.NoFileExists(t, one)
+			assert.NoFileExists(t, other)
 		})
 	}
 }
