@@ -150,8 +150,13 @@ func (a *app) preview(command *cobra.Command, flags buildFlags) error {
 	if err != nil {
 		return a.ended(command, "build", err)
 	}
+	server, err := a.lookup(command, settings)
+	if err != nil {
+		return a.ended(command, "build", err)
+	}
+	defer func() { _ = server.Close() }() // the answers are read
 	for index := range merges {
-		if err := a.merge(command, settings, &merges[index]); err != nil {
+		if err := a.merge(command.Context(), server, &merges[index]); err != nil {
 			return a.ended(command, "build "+merges[index].target().String(), err)
 		}
 	}
@@ -225,12 +230,11 @@ func prepared(request contract.Request) (merged, error) {
 }
 
 // merge does what the operation would do, up to the write.
-func (a *app) merge(command *cobra.Command, settings config.CLI, one *merged) error {
+func (a *app) merge(ctx context.Context, server *lookup, one *merged) error {
 	work := one.target()
 	var err error
-	one.stored, err = a.read(command, settings, *work)
+	one.stored, err = server.read(ctx, *work)
 	if errors.Is(err, maestro.ErrNotFound) {
-		a.say(fmt.Sprintf("note: %s does not exist, it would be made", work))
 		one.stored, err = nil, nil
 	}
 	if err != nil {
@@ -239,13 +243,24 @@ func (a *app) merge(command *cobra.Command, settings config.CLI, one *merged) er
 	if one.merge, err = manifest.Merge(one.stored, one.part); err != nil {
 		return err
 	}
+	if err := manifest.CheckWait(one.request.Wait, one.merge.Work); err != nil {
+		return err
+	}
+	if one.merge.Write == manifest.WriteCreate && !one.request.Force {
+		if err := server.creatable(ctx, *work); err != nil {
+			return err
+		}
+	}
+	if one.stored == nil {
+		a.say(fmt.Sprintf("note: %s does not exist, it would be made", work))
+	}
 	for _, warning := range one.merge.Warnings {
 		a.say("warning: " + warning)
 	}
 	if one.stored != nil && !manifest.SameSet(one.stored.Work, one.merge.Work) {
 		a.say(fmt.Sprintf("note: %s: %s", work, setChanges()))
 	}
-	return manifest.CheckWait(one.request.Wait, one.merge.Work)
+	return nil
 }
 
 // mergedWorks are the works of merges, as documents that apply takes.

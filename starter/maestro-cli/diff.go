@@ -93,10 +93,15 @@ func (a *app) diff(command *cobra.Command, flags diffFlags) (where string, diffe
 	}
 	flags.work.name = desired.Name
 	where = "diff " + flags.work.String()
-	stored, err := a.read(command, settings, flags.work)
+	server, err := a.lookup(command, settings)
+	if err != nil {
+		return where, false, err
+	}
+	defer func() { _ = server.Close() }() // the answers are read
+	stored, err := server.read(command.Context(), flags.work)
 	if errors.Is(err, maestro.ErrNotFound) {
-		a.say(fmt.Sprintf("note: source %s has no such work in Maestro %s, apply would create it", settings.SourceID, settings.HTTPEndpoint))
-		stored, err = nil, nil
+		stored = nil
+		err = a.absent(command.Context(), settings, server, flags.work)
 	}
 	if err != nil {
 		return where, false, err
@@ -115,6 +120,26 @@ func (a *app) diff(command *cobra.Command, flags diffFlags) (where string, diffe
 		return where, false, &failure{reason: reasonOutput, where: where, err: err}
 	}
 	return where, document.Differs, nil
+}
+
+// absent says what apply would do about a work that our source does not have.
+func (a *app) absent(ctx context.Context, settings config.CLI, server *lookup, work target) error {
+	err := server.creatable(ctx, work)
+	switch {
+	case contract.TypeOf(err) == contract.ErrOwnershipConflict:
+		a.say(applyWould(err))
+	case err != nil:
+		return err
+	default:
+		a.say(fmt.Sprintf("note: source %s has no such work in Maestro %s, apply would create it", settings.SourceID, settings.HTTPEndpoint))
+	}
+	return nil
+}
+
+// applyWould says how apply would end, and what to do.
+func applyWould(err error) string {
+	reason := contract.TypeOf(err)
+	return fmt.Sprintf("note: apply would answer %s: %s; %s", reason, oneLine(err), act(reason))
 }
 
 // desired reads and checks the work as apply does, but for Secrets, which are welcome.
@@ -182,8 +207,7 @@ func diffNotes(stored *manifest.Stored, desired *workv1.ManifestWork, document d
 		return notes
 	}
 	if _, _, err := manifest.Decide(stored, desired, false); err != nil {
-		reason := contract.TypeOf(err)
-		notes = append(notes, fmt.Sprintf("note: apply would answer %s: %s; %s", reason, oneLine(err), act(reason)))
+		notes = append(notes, applyWould(err))
 	}
 	if document.SetChanges {
 		notes = append(notes, "note: "+setChanges())

@@ -108,7 +108,12 @@ type fakeMaestro struct {
 	err    error
 	// unknown is the answer to whether the consumer is registered.
 	unknown error
-	asked   []string
+	// others are the works of other sources, or what the search for them ends as.
+	others    []*manifest.Stored
+	searchErr error
+
+	asked, searched []string
+	dialled, closed int
 }
 
 func (f *fakeMaestro) Get(_ context.Context, consumer, name string) (*manifest.Stored, error) {
@@ -119,7 +124,11 @@ func (f *fakeMaestro) Get(_ context.Context, consumer, name string) (*manifest.S
 	return f.stored, f.err
 }
 func (f *fakeMaestro) Registered(context.Context, string) error { return f.unknown }
-func (f *fakeMaestro) Close() error                             { return nil }
+func (f *fakeMaestro) Others(_ context.Context, source, consumer, name string) ([]*manifest.Stored, error) {
+	f.searched = append(f.searched, source+" "+consumer+"/"+name)
+	return f.others, f.searchErr
+}
+func (f *fakeMaestro) Close() error { f.closed++; return nil }
 
 // bench runs command lines in-process.
 type bench struct {
@@ -163,6 +172,7 @@ func (b *bench) run(arguments ...string) int {
 			if b.maestro == nil {
 				return dialMaestro(settings)
 			}
+			b.maestro.dialled++
 			return b.maestro, nil
 		},
 	}
