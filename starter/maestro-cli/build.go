@@ -97,6 +97,13 @@ func (f *buildFlags) check(command *cobra.Command) error {
 	if f.target.file != "" && (f.apply || f.dryRun) {
 		bad("--output %s: a file takes the merged work, which --apply and --dry-run do not print", f.target.file)
 	}
+	if f.showSecrets && (f.apply || f.dryRun) {
+		bad("--show-secrets: not with --apply or --dry-run, which do not print the merged work")
+	}
+	// The environment's path is for the other commands of a script, the flag is for this one.
+	if flag := command.Flags().Lookup("results-path"); flag.Changed && flag.Value.String() != "" && (!f.apply || f.dryRun) {
+		bad("--results-path: only with --apply, and without --dry-run: a preview has no outcome to write")
+	}
 	switch {
 	case f.wait == "":
 	case !f.apply:

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
 )
@@ -66,14 +69,18 @@ func TestBuildFindsEveryMistakeBeforeItConnects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, mode := range [][]string{nil, {"--dry-run"}, {"--apply"}} {
 				b, path := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound}, stdin: workYAML}, stale(t)
+				applies := slices.Contains(mode, "--apply")
 				arguments := append(sample.arguments, mode...)
-				assert.Equal(t, 2, b.run(append(arguments, "--results-path", path)...), "%s %s", mode, b.stderr.String())
+				if applies {
+					arguments = append(arguments, "--results-path", path)
+				}
+				assert.Equal(t, 2, b.run(arguments...), "%s %s", mode, b.stderr.String())
 				for _, text := range sample.says {
 					assert.Contains(t, b.stderr.String(), text, mode)
 				}
 				assert.Empty(t, b.stdout.String())
 				assert.Empty(t, b.maestro.asked)
-				if len(mode) > 0 && mode[0] == "--apply" {
+				if applies {
 					assert.Equal(t, "failure", readResults(t, path).Status)
 				}
 			}
@@ -112,6 +119,10 @@ func TestBuildRefusesWhatContradictsItself(t *testing.T) {
 		"two files":        {buildOf("--source-file", work, "--output", one, "--output-file", other), "--output " + one + " and --output-file " + other + ": give one of them"},
 		"file and apply":   {buildOf("--source-file", work, "--output", one, "--apply"), "--output " + one + ": a file takes the merged work"},
 		"file and dry run": {buildOf("--source-file", work, "--output-file", one, "--dry-run"), "--output " + one + ": a file takes the merged work"},
+		"secrets, apply":   {buildOf("--source-file", work, "--show-secrets", "--apply"), "--show-secrets: not with --apply or --dry-run, which do not print the merged work"},
+		"secrets, dry run": {buildOf("--source-file", work, "--show-secrets", "--dry-run"), "--show-secrets: not with --apply or --dry-run"},
+		"results":          {buildOf("--source-file", work, "--results-path", one), "--results-path: only with --apply, and without --dry-run"},
+		"results, dry run": {buildOf("--source-file", work, "--results-path", one, "--apply", "--dry-run"), "--results-path: only with --apply, and without --dry-run"},
 		"an argument":      {buildOf("--source-file", work, "more"), "more"},
 		"unknown flag":     {buildOf("--source-file", work, "--merge"), "unknown flag"},
 	} {
@@ -119,10 +130,26 @@ func TestBuildRefusesWhatContradictsItself(t *testing.T) {
 			b := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound}}
 			assert.Equal(t, 2, b.run(sample.arguments...), b.stderr.String())
 			assert.Contains(t, b.stderr.String(), sample.says)
+			assert.Len(t, b.said(), 1)
 			assert.Empty(t, b.stdout.String())
-			assert.Empty(t, b.maestro.asked)
+			assert.Zero(t, b.maestro.dialled)
 			assert.NoFileExists(t, one)
 			assert.NoFileExists(t, other)
 		})
+	}
+}
+
+// A Job has the variable for all its commands, and a preview has no outcome.
+func TestBuildPreviewLeavesTheResultsFileOfTheEnvironmentAlone(t *testing.T) {
+	path, work := stale(t), manifestFile(t, workYAML)
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	t.Setenv("RESULTS_PATH", path)
+	for _, more := range [][]string{nil, {"--dry-run"}, {"--apply", "--dry-run"}, {"--results-path="}} {
+		b := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound}}
+		require.Equal(t, 0, b.run(append(buildOf("--source-file", work), more...)...), b.stderr.String())
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, string(before), string(after))
 	}
 }
