@@ -275,7 +275,10 @@ func mergedWorks(merges []merged) ([]json.RawMessage, error) {
 	documents := make([]json.RawMessage, 0, len(merges))
 	for _, one := range merges {
 		work := one.merge.Work.DeepCopy()
-		delete(work.Annotations, contract.AnnotationRemoved) // apply keeps the record by itself
+		// Apply keeps the record and the generation by itself. That generation is of the work as it was last written whole:
+		// with it, this one would be other content of the same generation.
+		delete(work.Annotations, contract.AnnotationRemoved)
+		delete(work.Annotations, contract.AnnotationGeneration)
 		raw, err := manifest.Encode(work)
 		if err != nil {
 			return nil, err
