@@ -44,6 +44,7 @@ type fakeTemporal struct {
 
 	mutex    sync.Mutex // operations that share nothing run side by side
 	requests []contract.Request
+	dialled  int
 	closed   bool
 }
 
@@ -166,6 +167,9 @@ func (b *bench) run(arguments ...string) int {
 			case b.temporal.dialErr != nil:
 				return nil, b.temporal.dialErr
 			}
+			b.temporal.mutex.Lock()
+			defer b.temporal.mutex.Unlock()
+			b.temporal.dialled++
 			return b.temporal, nil
 		},
 		dialMaestro: func(settings config.CLI) (works, error) {
