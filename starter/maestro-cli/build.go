@@ -63,8 +63,8 @@ Secrets are masked unless --show-secrets is given.`,
 	set.BoolVar(&flags.showSecrets, "show-secrets", false, "print the values of Secrets")
 	set.StringVar(&flags.wait, "wait", "", "with --apply: wait for a condition; without a value: Available")
 	set.Lookup("wait").NoOptDefVal = conditionAvailable
-	set.StringVar(&flags.patience, "patience", "", "how long to try with a Maestro that does not answer (default 10m, never more than --timeout)")
-	set.StringVar(&flags.grace, "grace", "", "how long a failed apply on the cluster may last that cannot heal by itself (default 30s)")
+	patienceFlag(set, &flags.patience)
+	graceFlag(set, &flags.grace)
 	shared.add(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		flags.target, flags.targetErr = flags.readTarget()

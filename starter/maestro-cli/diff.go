@@ -17,10 +17,10 @@ import (
 
 // diffFlags are the flags of diff.
 type diffFlags struct {
-	file        string
-	work        target
-	generation  int64
-	stripServer bool
+	fileFlags
+
+	work       target
+	generation int64
 }
 
 // diffDocument is what diff prints.
@@ -53,11 +53,10 @@ The output is text for people, unless --output asks for a document. Exit codes: 
 		Args: noArguments,
 	}
 	set := command.Flags()
-	set.StringVar(&flags.file, "manifest-file", "", "file with one ManifestWork, YAML or JSON; - for standard input (required)")
-	set.StringVar(&flags.work.consumer, "consumer", "", "Maestro consumer, that is the managed cluster (required)")
+	flags.add(set, "one ManifestWork")
+	consumerFlag(set, &flags.work.consumer)
 	set.StringVar(&flags.work.name, "name", "", "name of the ManifestWork, to be sure that the file holds this one")
 	set.Int64Var(&flags.generation, "generation", 0, "HyperFleet generation that apply would be given (default: the work's annotation)")
-	set.BoolVar(&flags.stripServer, "strip-server-fields", false, "drop the fields of an export that only a server sets, instead of refusing them")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		where, differs, err := a.diff(command, flags)
 		var failure *failure
@@ -144,7 +143,7 @@ func applyWould(err error) string {
 
 // desired reads and checks the work as apply does, but for Secrets, which are welcome.
 func (a *app) desired(ctx context.Context, settings config.CLI, flags diffFlags) (*workv1.ManifestWork, error) {
-	input, _, err := a.input(ctx, flags.file, manifest.Options{Consumer: flags.work.consumer, StripServerFields: flags.stripServer, Offline: true})
+	input, _, err := a.input(ctx, flags.file, manifest.Options{Consumer: flags.work.consumer, StripServerFields: flags.stripServerFields, Offline: true})
 	if err != nil {
 		return nil, a.problems("diff "+flags.file, err)
 	}

@@ -26,7 +26,7 @@ type partFlags struct {
 }
 
 func (f *partFlags) add(set *pflag.FlagSet) {
-	set.StringVar(&f.consumer, "consumer", "", "Maestro consumer, that is the managed cluster (required)")
+	consumerFlag(set, &f.consumer)
 	set.StringVar(&f.name, "name", "", "name of the work (default: the source file's, or by --granularity)")
 	set.StringVar(&f.sourceFile, "source-file", "", "ManifestWork or Kubernetes objects to merge, YAML or JSON; - for standard input")
 	set.StringVar(&f.resourceFile, "resource-file", "", "Kubernetes objects to merge, YAML or JSON, in one or many documents; - for standard input")
@@ -38,8 +38,8 @@ func (f *partFlags) add(set *pflag.FlagSet) {
 	set.StringVar(&f.manifestName, "manifest-name", "", "merge only this one of the files' manifests or nodepools: name, Kind/name or Kind/namespace/name")
 	set.Int64Var(&f.generation, "generation", 0, "HyperFleet generation of each manifest; an older one never replaces a newer one (default: the manifests' annotations)")
 	set.BoolVar(&f.force, "force", false, "overwrite manifests of another adapter, or other content of the same generation; let replace remove everything")
-	set.BoolVar(&f.stripServerFields, "strip-server-fields", false, "drop the fields of an export that only a server sets, instead of refusing them")
-	set.BoolVar(&f.plaintextSecrets, "allow-plaintext-secrets", false, "take Secrets, whose values can be read in the workflow's history")
+	stripFlag(set, &f.stripServerFields)
+	plaintextFlag(set, &f.plaintextSecrets)
 }
 
 // check finds what is wrong without reading anything.
