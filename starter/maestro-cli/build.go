@@ -41,8 +41,9 @@ appended; --strategy replace also removes what the same adapter has and the file
 made.
 
 Without --name, nodepools go to one work each (<cluster>-<adapter>-<nodepool>): they share nothing and are applied side by
-side. --granularity adapter or cluster, or a --name, puts them into one work. A Maestro before 2026-02-11 refuses a change
-of the number or order of manifests in a work; --dry-run says beforehand when a merge needs one.
+side. A nodepool that is dropped from the file keeps its work: remove that with maestro-cli delete. --granularity adapter
+or cluster, or a --name, puts them into one work. A Maestro before 2026-02-11 refuses a change of the number or order of
+manifests in a work; --dry-run says beforehand when a merge needs one.
 
 The merged work is printed, or written to --output FILE; several works are documents of one YAML file or a JSON List, and
 apply takes one work a file. --dry-run shows what would change, changes nothing and exits with 0 either way; --apply
