@@ -19,3 +19,11 @@ func helpOfBuild(t *testing.T) string {
 func TestBuildHelpSaysWhatBecomesOfADroppedNodepool(t *testing.T) {
 	assert.Contains(t, helpOfBuild(t), "A nodepool that is dropped from the file keeps its work: remove that with maestro-cli delete.")
 }
+
+func TestBuildHelpSaysWhichFlagsAreForItsOperation(t *testing.T) {
+	help := helpOfBuild(t)
+	for _, flag := range []string{`--wait string[="Available"]`, "--patience string", "--grace string", "--detach", "--cancel-on-interrupt", "--allow-plaintext-secrets"} {
+		assert.Contains(t, help, flag+" with --apply: ")
+	}
+	assert.Equal(t, 6, strings.Count(help, ofApply))
+}

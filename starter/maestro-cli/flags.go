@@ -48,7 +48,7 @@ func patienceFlag(set *pflag.FlagSet, value *string) {
 }
 
 func graceFlag(set *pflag.FlagSet, value *string) {
-	set.StringVar(value, "grace", "", "how long a failed apply on the cluster may last that cannot heal by itself (default 30s)")
+	set.StringVar(value, "grace", "", "how long a wait bears that the cluster cannot apply a manifest for a reason that does not heal by itself (default 30s)")
 }
 
 // target names a stored work.

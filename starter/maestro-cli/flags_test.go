@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -19,7 +20,7 @@ func TestFlagsThatCommandsShareReadTheSame(t *testing.T) {
 			}
 			command.Flags().VisitAll(func(flag *pflag.Flag) {
 				if flag.Name == name {
-					texts[flag.Usage] = true
+					texts[strings.TrimPrefix(flag.Usage, ofApply)] = true
 					found++
 				}
 			})
