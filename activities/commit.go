@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -175,21 +174,16 @@ func (c *Committer) read(ctx context.Context, params contract.CommitParams) (*ma
 	return stored, err
 }
 
-// refuseForeign stops a create beside another source's work of the same name: both would fight over the same objects.
+// refuseForeign stops a create beside another source's work of the same name, unless it is forced.
 func (c *Committer) refuseForeign(ctx context.Context, params contract.CommitParams) error {
 	if params.Force {
 		return nil
 	}
 	others, err := c.Reader.Others(ctx, params.Source, params.Consumer, params.Name)
-	if err != nil || len(others) == 0 {
+	if err != nil {
 		return err
 	}
-	owner := ""
-	if label := others[0].Work.Labels[contract.LabelOwner]; label != "" {
-		owner = fmt.Sprintf(" (%s=%s)", contract.LabelOwner, label)
-	}
-	return contract.Errorf(contract.ErrOwnershipConflict, "work %s on %s was written by another source than %q: bundle %s%s",
-		params.Name, params.Consumer, params.Source, others[0].ID, owner)
+	return maestro.RefuseForeign(params.Source, params.Consumer, params.Name, others)
 }
 
 // remove asks for the deletion once: while one is under way it does not ask again.

@@ -81,6 +81,20 @@ func (c *Client) Others(ctx context.Context, source, consumer, name string) ([]*
 	return others, nil
 }
 
+// RefuseForeign is OwnershipConflict when there are [Client.Others]: a work created beside them would fight with theirs
+// over the same objects.
+func RefuseForeign(source, consumer, name string, others []*manifest.Stored) error {
+	if len(others) == 0 {
+		return nil
+	}
+	owner := ""
+	if label := others[0].Work.Labels[contract.LabelOwner]; label != "" {
+		owner = fmt.Sprintf(" (%s=%s)", contract.LabelOwner, label)
+	}
+	return contract.Errorf(contract.ErrOwnershipConflict, "work %s on %s was written by another source than %q: bundle %s%s",
+		name, consumer, source, others[0].ID, owner)
+}
+
 // Registered is nil when Maestro knows the consumer, and ConsumerNotFound when it does not.
 func (c *Client) Registered(ctx context.Context, consumer string) error {
 	registered, err := c.consumers(ctx, consumer)

@@ -34,9 +34,11 @@ type operation struct {
 	cancel func(ctx context.Context) error
 }
 
-// works are the works that Maestro stores for the configured source.
+// works are the works that Maestro stores for the configured source, and those beside which it must not create one.
 type works interface {
 	Get(ctx context.Context, consumer, name string) (*manifest.Stored, error)
+	// Others are works of this name that another source than the given one wrote.
+	Others(ctx context.Context, source, consumer, name string) ([]*manifest.Stored, error)
 	// Registered is ConsumerNotFound for a consumer that Maestro does not know.
 	Registered(ctx context.Context, consumer string) error
 	Close() error

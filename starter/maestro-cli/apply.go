@@ -34,13 +34,13 @@ running; a work that already is as wanted is not written again.`,
 		Args: noArguments,
 	}
 	set := command.Flags()
-	flags.add(command, "one ManifestWork")
+	flags.add(set, "one ManifestWork")
 	set.StringVar(&flags.manifestName, "manifest-name", "", "apply only this one of the file's manifests, and keep the rest of the stored work: name, Kind/name or Kind/namespace/name")
-	set.StringVar(&flags.consumer, "consumer", "", "Maestro consumer, that is the managed cluster (required)")
+	consumerFlag(set, &flags.consumer)
 	set.StringVar(&flags.wait, "wait", "", "wait for a condition; without a value: Available")
 	set.Lookup("wait").NoOptDefVal = conditionAvailable
-	set.StringVar(&flags.patience, "patience", "", "how long to try with a Maestro that does not answer (default 10m, never more than --timeout)")
-	set.StringVar(&flags.grace, "grace", "", "how long a failed apply on the cluster may last that cannot heal by itself (default 30s)")
+	patienceFlag(set, &flags.patience)
+	graceFlag(set, &flags.grace)
 	set.Int64Var(&flags.generation, "generation", 0, "HyperFleet generation; an older one never replaces a newer one (default: the work's annotation)")
 	set.BoolVar(&flags.force, "force", false, "overwrite the work of another owner, or other content of the same generation")
 	shared.add(command)

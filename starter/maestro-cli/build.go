@@ -16,6 +16,9 @@ import (
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
+// ofApply begins the text of a flag of build that is about its operation.
+const ofApply = "with --apply: "
+
 // buildFlags are the flags of build.
 type buildFlags struct {
 	partFlags
@@ -32,22 +35,28 @@ func (a *app) buildCommand() *cobra.Command {
 	var flags buildFlags
 	var shared operationFlags
 	command := &cobra.Command{
-		Use:   "build --consumer NAME (--source-file FILE | --resource-file FILE | --nodepool-file FILE)",
+		Use:   "build --consumer NAME [--source-file FILE] [--resource-file FILE] [--nodepool-file FILE]",
 		Short: "Merge manifests or nodepools into a stored ManifestWork: print, preview or apply it",
-		Long: `Merge manifests or nodepools into a stored ManifestWork.
+		Long: `Merge manifests or nodepools into a stored ManifestWork. At least one of the three files is required.
 
-Manifests of the same group, kind, namespace and name are replaced in their place, the others are kept, new ones are
-appended; --strategy replace also removes what the same adapter has and the files lack. A work that does not exist is
-made.
+A manifest that the work has (by group, kind, namespace and name) is replaced in its place, the others are kept, new ones
+are appended. --strategy replace also removes what the files lack: the same adapter's manifests, and those without an
+adapter that are of a kind in the files. A work that does not exist is made.
 
 Without --name, nodepools go to one work each (<cluster>-<adapter>-<nodepool>): they share nothing and are applied side by
-side. --granularity adapter or cluster, or a --name, puts them into one work. A Maestro before 2026-02-11 refuses a change
-of the number or order of manifests in a work; --dry-run says beforehand when a merge needs one.
+side. A nodepool that is dropped from the file keeps its work: remove that with maestro-cli delete. --granularity adapter
+or cluster, a --name, or a ManifestWork as --source-file puts them into one work. A Maestro before 2026-02-11 refuses a
+change of the number, the order or an apiVersion of the manifests in a work; --dry-run says beforehand when a merge needs
+one.
 
-The merged work is printed, or written to --output FILE; several works are documents of one YAML file or a JSON List, and
-apply takes one work a file. --dry-run shows what would change, changes nothing and exits with 0 either way; --apply
-runs the merge as an operation, which reads the stored work again and merges into that. On standard output the values of
-Secrets are masked unless --show-secrets is given.`,
+Without --apply and --dry-run the merged work is printed, or written to --output FILE; several works are documents of one
+YAML file or a JSON List, and apply takes one work a file. On standard output the values of Secrets are masked unless
+--show-secrets is given; a file holds them, and only its owner may read it then.
+
+--dry-run shows what would change and changes nothing, beside --apply too. It prints text for people unless --output or
+--format asks for a document, and exits with 0 whether something would change or not.
+
+--apply runs the merge as an operation, which merges into the work as it is stored by then. It prints the result.`,
 		Example: `  maestro-cli build --nodepool-file pools.json --consumer cluster-a1 --dry-run
   maestro-cli build --nodepool-file pools.json --consumer cluster-a1 --apply --wait
   maestro-cli build --name shared --resource-file more.yaml --consumer cluster-a1 --output merged.yaml`,
@@ -55,17 +64,21 @@ Secrets are masked unless --show-secrets is given.`,
 	}
 	set := command.Flags()
 	flags.add(set)
-	set.StringVar(&flags.output, "output", "", "where the merged work goes: a file, or yaml or json for the form on standard output")
-	set.StringVar(&flags.outputFile, "output-file", "", "the same as --output with a file")
-	set.StringVar(&flags.format, "format", "", "form of the merged work: yaml or json (default: by the file's name, else yaml)")
-	set.BoolVar(&flags.dryRun, "dry-run", false, "show what would change, and change nothing")
+	set.StringVar(&flags.output, "output", "", "file for the merged work; or yaml or json, the form of what is printed")
+	set.StringVar(&flags.outputFile, "output-file", "", "the same as --output with a file, whatever its name")
+	set.StringVar(&flags.format, "format", "", "form of what is printed or written: yaml or json (default: by the file's name, else yaml)")
+	set.BoolVar(&flags.dryRun, "dry-run", false, "show what would change, and change nothing, even with --apply")
 	set.BoolVar(&flags.apply, "apply", false, "merge into the stored work, as an operation")
-	set.BoolVar(&flags.showSecrets, "show-secrets", false, "print the values of Secrets")
-	set.StringVar(&flags.wait, "wait", "", "with --apply: wait for a condition; without a value: Available")
+	set.BoolVar(&flags.showSecrets, "show-secrets", false, "print the values of Secrets on standard output")
+	set.StringVar(&flags.wait, "wait", "", "wait for a condition; without a value: Available")
 	set.Lookup("wait").NoOptDefVal = conditionAvailable
-	set.StringVar(&flags.patience, "patience", "", "how long to try with a Maestro that does not answer (default 10m, never more than --timeout)")
-	set.StringVar(&flags.grace, "grace", "", "how long a failed apply on the cluster may last that cannot heal by itself (default 30s)")
+	patienceFlag(set, &flags.patience)
+	graceFlag(set, &flags.grace)
 	shared.add(command)
+	for _, name := range []string{"wait", "patience", "grace", "detach", "cancel-on-interrupt", "allow-plaintext-secrets"} {
+		flag := set.Lookup(name)
+		flag.Usage = ofApply + flag.Usage
+	}
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		flags.target, flags.targetErr = flags.readTarget()
 		if command.Flags().Changed("output") || flags.target.explicit {
@@ -96,6 +109,13 @@ func (f *buildFlags) check(command *cobra.Command) error {
 	}
 	if f.target.file != "" && (f.apply || f.dryRun) {
 		bad("--output %s: a file takes the merged work, which --apply and --dry-run do not print", f.target.file)
+	}
+	if f.showSecrets && (f.apply || f.dryRun) {
+		bad("--show-secrets: not with --apply or --dry-run, which do not print the merged work")
+	}
+	// The environment's path is for the other commands of a script, the flag is for this one.
+	if flag := command.Flags().Lookup("results-path"); flag.Changed && flag.Value.String() != "" && (!f.apply || f.dryRun) {
+		bad("--results-path: only with --apply, and without --dry-run: a preview has no outcome to write")
 	}
 	switch {
 	case f.wait == "":
@@ -150,8 +170,13 @@ func (a *app) preview(command *cobra.Command, flags buildFlags) error {
 	if err != nil {
 		return a.ended(command, "build", err)
 	}
+	server, err := a.lookup(command, settings)
+	if err != nil {
+		return a.ended(command, "build", err)
+	}
+	defer func() { _ = server.Close() }() // the answers are read
 	for index := range merges {
-		if err := a.merge(command, settings, &merges[index]); err != nil {
+		if err := a.merge(command.Context(), server, &merges[index]); err != nil {
 			return a.ended(command, "build "+merges[index].target().String(), err)
 		}
 	}
@@ -225,12 +250,11 @@ func prepared(request contract.Request) (merged, error) {
 }
 
 // merge does what the operation would do, up to the write.
-func (a *app) merge(command *cobra.Command, settings config.CLI, one *merged) error {
+func (a *app) merge(ctx context.Context, server *lookup, one *merged) error {
 	work := one.target()
 	var err error
-	one.stored, err = a.read(command, settings, *work)
+	one.stored, err = server.read(ctx, *work)
 	if errors.Is(err, maestro.ErrNotFound) {
-		a.say(fmt.Sprintf("note: %s does not exist, it would be made", work))
 		one.stored, err = nil, nil
 	}
 	if err != nil {
@@ -239,13 +263,24 @@ func (a *app) merge(command *cobra.Command, settings config.CLI, one *merged) er
 	if one.merge, err = manifest.Merge(one.stored, one.part); err != nil {
 		return err
 	}
+	if err := manifest.CheckWait(one.request.Wait, one.merge.Work); err != nil {
+		return err
+	}
+	if one.merge.Write == manifest.WriteCreate && !one.request.Force {
+		if err := server.creatable(ctx, *work); err != nil {
+			return err
+		}
+	}
+	if one.stored == nil {
+		a.say(fmt.Sprintf("note: %s does not exist, it would be made", work))
+	}
 	for _, warning := range one.merge.Warnings {
 		a.say("warning: " + warning)
 	}
 	if one.stored != nil && !manifest.SameSet(one.stored.Work, one.merge.Work) {
 		a.say(fmt.Sprintf("note: %s: %s", work, setChanges()))
 	}
-	return manifest.CheckWait(one.request.Wait, one.merge.Work)
+	return nil
 }
 
 // mergedWorks are the works of merges, as documents that apply takes.
@@ -253,7 +288,10 @@ func mergedWorks(merges []merged) ([]json.RawMessage, error) {
 	documents := make([]json.RawMessage, 0, len(merges))
 	for _, one := range merges {
 		work := one.merge.Work.DeepCopy()
-		delete(work.Annotations, contract.AnnotationRemoved) // apply keeps the record by itself
+		// Apply keeps the record and the generation by itself. That generation is of the work as it was last written whole:
+		// with it, this one would be other content of the same generation.
+		delete(work.Annotations, contract.AnnotationRemoved)
+		delete(work.Annotations, contract.AnnotationGeneration)
 		raw, err := manifest.Encode(work)
 		if err != nil {
 			return nil, err

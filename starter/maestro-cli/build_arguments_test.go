@@ -1,10 +1,14 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
 )
@@ -65,14 +69,18 @@ func TestBuildFindsEveryMistakeBeforeItConnects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, mode := range [][]string{nil, {"--dry-run"}, {"--apply"}} {
 				b, path := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound}, stdin: workYAML}, stale(t)
+				applies := slices.Contains(mode, "--apply")
 				arguments := append(sample.arguments, mode...)
-				assert.Equal(t, 2, b.run(append(arguments, "--results-path", path)...), "%s %s", mode, b.stderr.String())
+				if applies {
+					arguments = append(arguments, "--results-path", path)
+				}
+				assert.Equal(t, 2, b.run(arguments...), "%s %s", mode, b.stderr.String())
 				for _, text := range sample.says {
 					assert.Contains(t, b.stderr.String(), text, mode)
 				}
 				assert.Empty(t, b.stdout.String())
 				assert.Empty(t, b.maestro.asked)
-				if len(mode) > 0 && mode[0] == "--apply" {
+				if applies {
 					assert.Equal(t, "failure", readResults(t, path).Status)
 				}
 			}
@@ -85,10 +93,11 @@ func annotated(generation string) string {
 }
 
 func TestBuildNamesEveryWrongArgumentAtOnce(t *testing.T) {
+	one, other := filepath.Join(t.TempDir(), "a.yaml"), filepath.Join(t.TempDir(), "b.yaml")
 	for _, mode := range []string{"--apply=false", "--apply"} {
 		b := &bench{}
 		assert.Equal(t, 2, b.run("build", "--strategy=x", "--granularity=y", "--format=xml", "--manifest-name=z", "--nodepool-template=t", "--generation=-2",
-			"--timeout=1", "--patience=2", "--wait=Available OR", "--output=a.yaml", "--output-file=b.yaml", mode))
+			"--timeout=1", "--patience=2", "--wait=Available OR", "--output="+one, "--output-file="+other, mode))
 		for _, text := range []string{"--consumer is required", "--source-file", `--strategy "x"`, `--granularity "y"`, `--format "xml"`, "--nodepool-template",
 			"generation -2", `timeout "1"`, `patience "2"`, "--wait"} {
 			assert.Contains(t, b.stderr.String(), text, mode)
@@ -99,6 +108,7 @@ func TestBuildNamesEveryWrongArgumentAtOnce(t *testing.T) {
 
 func TestBuildRefusesWhatContradictsItself(t *testing.T) {
 	work := manifestFile(t, workYAML)
+	one, other := filepath.Join(t.TempDir(), "a.yaml"), filepath.Join(t.TempDir(), "b.yaml")
 	for name, sample := range map[string]struct {
 		arguments []string
 		says      string
@@ -106,9 +116,13 @@ func TestBuildRefusesWhatContradictsItself(t *testing.T) {
 		"wait":             {buildOf("--source-file", work, "--wait"), "--wait: only with --apply"},
 		"wait, dry run":    {buildOf("--source-file", work, "--wait=Applied", "--dry-run"), "--wait: only with --apply"},
 		"malformed wait":   {buildOf("--source-file", work, "--wait=Available OR", "--apply"), "--wait"},
-		"two files":        {buildOf("--source-file", work, "--output", "a.yaml", "--output-file", "b.yaml"), "--output a.yaml and --output-file b.yaml: give one of them"},
-		"file and apply":   {buildOf("--source-file", work, "--output", "a.yaml", "--apply"), "--output a.yaml: a file takes the merged work"},
-		"file and dry run": {buildOf("--source-file", work, "--output-file", "a.yaml", "--dry-run"), "--output a.yaml: a file takes the merged work"},
+		"two files":        {buildOf("--source-file", work, "--output", one, "--output-file", other), "--output " + one + " and --output-file " + other + ": give one of them"},
+		"file and apply":   {buildOf("--source-file", work, "--output", one, "--apply"), "--output " + one + ": a file takes the merged work"},
+		"file and dry run": {buildOf("--source-file", work, "--output-file", one, "--dry-run"), "--output " + one + ": a file takes the merged work"},
+		"secrets, apply":   {buildOf("--source-file", work, "--show-secrets", "--apply"), "--show-secrets: not with --apply or --dry-run, which do not print the merged work"},
+		"secrets, dry run": {buildOf("--source-file", work, "--show-secrets", "--dry-run"), "--show-secrets: not with --apply or --dry-run"},
+		"results":          {buildOf("--source-file", work, "--results-path", one), "--results-path: only with --apply, and without --dry-run"},
+		"results, dry run": {buildOf("--source-file", work, "--results-path", one, "--apply", "--dry-run"), "--results-path: only with --apply, and without --dry-run"},
 		"an argument":      {buildOf("--source-file", work, "more"), "more"},
 		"unknown flag":     {buildOf("--source-file", work, "--merge"), "unknown flag"},
 	} {
@@ -116,8 +130,26 @@ func TestBuildRefusesWhatContradictsItself(t *testing.T) {
 			b := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound}}
 			assert.Equal(t, 2, b.run(sample.arguments...), b.stderr.String())
 			assert.Contains(t, b.stderr.String(), sample.says)
+			assert.Len(t, b.said(), 1)
 			assert.Empty(t, b.stdout.String())
-			assert.Empty(t, b.maestro.asked)
+			assert.Zero(t, b.maestro.dialled)
+			assert.NoFileExists(t, one)
+			assert.NoFileExists(t, other)
 		})
+	}
+}
+
+// A Job has the variable for all its commands, and a preview has no outcome.
+func TestBuildPreviewLeavesTheResultsFileOfTheEnvironmentAlone(t *testing.T) {
+	path, work := stale(t), manifestFile(t, workYAML)
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	t.Setenv("RESULTS_PATH", path)
+	for _, more := range [][]string{nil, {"--dry-run"}, {"--apply", "--dry-run"}, {"--results-path="}} {
+		b := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound}}
+		require.Equal(t, 0, b.run(append(buildOf("--source-file", work), more...)...), b.stderr.String())
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, string(before), string(after))
 	}
 }

@@ -121,6 +121,47 @@ func TestBuildPreviewRefusesWhatTheOperationWould(t *testing.T) {
 	}
 }
 
+// foreign is a work of another source.
+func foreign(t *testing.T) []*manifest.Stored {
+	t.Helper()
+	stored := storing(t, workYAML).stored
+	stored.ID, stored.Work.Labels = "other-1", map[string]string{contract.LabelOwner: "ingress"}
+	return []*manifest.Stored{stored}
+}
+
+// The operation does not create beside another source's work of the same name, so the preview does not promise it.
+func TestBuildPreviewDoesNotPromiseAWorkBesideAnotherSources(t *testing.T) {
+	work := manifestFile(t, workYAML)
+	for _, mode := range []string{"--dry-run=false", "--dry-run"} {
+		b := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound, others: foreign(t)}}
+		assert.Equal(t, 1, b.run(buildOf("--source-file", work, mode)...), mode)
+		assert.Equal(t, []string{`maestro-cli: build cluster-a1/web: OwnershipConflict: work web on cluster-a1 was written by another source than "maestro-cli": ` +
+			`bundle other-1 (hyperfleet.io/adapter=ingress); ` + contract.Rules[contract.ErrOwnershipConflict].Act}, b.said())
+		assert.Empty(t, b.stdout.String())
+		assert.Equal(t, []string{"maestro-cli cluster-a1/web"}, b.maestro.searched)
+
+		b = &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound, others: foreign(t)}}
+		assert.Equal(t, 0, b.run(buildOf("--source-file", work, mode, "--force")...), b.stderr.String())
+		assert.Equal(t, []string{"note: cluster-a1/web does not exist, it would be made"}, b.said())
+
+		b = &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound, searchErr: contract.Errorf(contract.ErrUnavailable, "connection refused")}}
+		assert.Equal(t, 5, b.run(buildOf("--source-file", work, mode)...), b.stderr.String())
+		assert.Empty(t, b.stdout.String())
+
+		b = &bench{maestro: storing(t, workYAML)}
+		b.maestro.others = foreign(t)
+		assert.Equal(t, 0, b.run(buildOf("--source-file", work, mode)...), b.stderr.String())
+		assert.Empty(t, b.maestro.searched, "our own is there already")
+	}
+}
+
+func TestBuildPreviewOfSeveralWorksConnectsOnce(t *testing.T) {
+	b := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound}}
+	require.Equal(t, 0, b.run(buildOf("--nodepool-file", manifestFile(t, twoPools), "--dry-run")...), b.stderr.String())
+	assert.Equal(t, []int{1, 1}, []int{b.maestro.dialled, b.maestro.closed})
+	assert.Len(t, b.maestro.searched, 2)
+}
+
 func TestBuildPreviewRefusesAWaitThatCannotEnd(t *testing.T) {
 	b := &bench{maestro: storing(t, workYAML)}
 	assert.Equal(t, 2, b.run(buildOf("--source-file", manifestFile(t, workYAML), "--apply", "--dry-run", "--wait=Job/x:Complete")...))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
 // storedYAML has what a merge must not lose: numbers, nulls, an executor and the record of what was removed.
@@ -114,6 +115,37 @@ func TestBuildsOutputIsAFileForApply(t *testing.T) {
 	b = &bench{maestro: storing(t, string(merged))}
 	require.Equal(t, 0, b.run(buildOf("--name", "web", "--resource-file", object)...))
 	assert.True(t, manifest.Same(readAgain(t, string(merged))[0].Work, readAgain(t, b.stdout.String())[0].Work), "merging twice changes nothing")
+}
+
+// The generation of the stored work is that of its last whole write. The printed work is another one, and has none of its
+// own: apply takes it, and keeps the stored one by itself.
+func TestBuildsOutputIsNoLateApply(t *testing.T) {
+	generated := strings.Replace(storedYAML, "team: blue", `team: blue, hyperfleet.io/generation: "5"`, 1)
+	object := manifestFile(t, objectYAML)
+	for _, more := range [][]string{nil, {"--generation", "7"}} {
+		b := &bench{maestro: storing(t, generated)}
+		require.Equal(t, 0, b.run(append(buildOf("--name", "web", "--resource-file", object), more...)...), b.stderr.String())
+		printed := readAgain(t, b.stdout.String())[0].Work
+		assert.Equal(t, map[string]string{"team": "blue"}, printed.Annotations)
+		assert.Equal(t, more != nil, strings.Contains(string(printed.Spec.Workload.Manifests[1].Raw), `"hyperfleet.io/generation":"7"`), "a manifest keeps its own")
+
+		request := contract.Request{Action: contract.ActionApply, Name: "web"}
+		var err error
+		request.Work, err = manifest.Encode(printed)
+		require.NoError(t, err)
+		generation, err := request.EffectiveGeneration()
+		require.NoError(t, err)
+		write, work, err := manifest.Decide(storing(t, generated).stored, manifest.Desired(printed, "cluster-a1", generation), false)
+		require.NoError(t, err)
+		assert.Equal(t, manifest.WriteUpdate, write)
+		assert.Equal(t, "5", work.Annotations[contract.AnnotationGeneration])
+		assert.Len(t, work.Spec.Workload.Manifests, 2)
+
+		path := manifestFile(t, b.stdout.String())
+		b = &bench{maestro: storing(t, generated)}
+		assert.Equal(t, 1, b.run(diffOf(path)...), b.stderr.String())
+		assert.NotContains(t, b.stderr.String(), "apply would answer")
+	}
 }
 
 func TestBuildTakesTheFormFromTheConfiguration(t *testing.T) {

@@ -38,7 +38,7 @@ Without --wait the command ends when Maestro has accepted the deletion. A work t
 	set := command.Flags()
 	set.StringVar(&flags.wait, "wait", "", "wait until the work is gone (true, false or Deleted; without a value: true)")
 	set.Lookup("wait").NoOptDefVal = "true"
-	set.StringVar(&flags.patience, "patience", "", "how long to try with a Maestro that does not answer (default 10m, never more than --timeout)")
+	patienceFlag(set, &flags.patience)
 	set.Int64Var(&flags.generation, "generation", 0, "HyperFleet generation of the deletion")
 	set.BoolVar(&flags.dryRun, "dry-run", false, "say what would be deleted, and change nothing; asks Maestro and needs no Temporal")
 	shared.add(command)

@@ -17,10 +17,10 @@ import (
 
 // diffFlags are the flags of diff.
 type diffFlags struct {
-	file        string
-	work        target
-	generation  int64
-	stripServer bool
+	fileFlags
+
+	work       target
+	generation int64
 }
 
 // diffDocument is what diff prints.
@@ -53,11 +53,10 @@ The output is text for people, unless --output asks for a document. Exit codes: 
 		Args: noArguments,
 	}
 	set := command.Flags()
-	set.StringVar(&flags.file, "manifest-file", "", "file with one ManifestWork, YAML or JSON; - for standard input (required)")
-	set.StringVar(&flags.work.consumer, "consumer", "", "Maestro consumer, that is the managed cluster (required)")
+	flags.add(set, "one ManifestWork")
+	consumerFlag(set, &flags.work.consumer)
 	set.StringVar(&flags.work.name, "name", "", "name of the ManifestWork, to be sure that the file holds this one")
 	set.Int64Var(&flags.generation, "generation", 0, "HyperFleet generation that apply would be given (default: the work's annotation)")
-	set.BoolVar(&flags.stripServer, "strip-server-fields", false, "drop the fields of an export that only a server sets, instead of refusing them")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		where, differs, err := a.diff(command, flags)
 		var failure *failure
@@ -93,10 +92,15 @@ func (a *app) diff(command *cobra.Command, flags diffFlags) (where string, diffe
 	}
 	flags.work.name = desired.Name
 	where = "diff " + flags.work.String()
-	stored, err := a.read(command, settings, flags.work)
+	server, err := a.lookup(command, settings)
+	if err != nil {
+		return where, false, err
+	}
+	defer func() { _ = server.Close() }() // the answers are read
+	stored, err := server.read(command.Context(), flags.work)
 	if errors.Is(err, maestro.ErrNotFound) {
-		a.say(fmt.Sprintf("note: source %s has no such work in Maestro %s, apply would create it", settings.SourceID, settings.HTTPEndpoint))
-		stored, err = nil, nil
+		stored = nil
+		err = a.absent(command.Context(), settings, server, flags.work)
 	}
 	if err != nil {
 		return where, false, err
@@ -117,9 +121,29 @@ func (a *app) diff(command *cobra.Command, flags diffFlags) (where string, diffe
 	return where, document.Differs, nil
 }
 
+// absent says what apply would do about a work that our source does not have.
+func (a *app) absent(ctx context.Context, settings config.CLI, server *lookup, work target) error {
+	err := server.creatable(ctx, work)
+	switch {
+	case contract.TypeOf(err) == contract.ErrOwnershipConflict:
+		a.say(applyWould(err))
+	case err != nil:
+		return err
+	default:
+		a.say(fmt.Sprintf("note: source %s has no such work in Maestro %s, apply would create it", settings.SourceID, settings.HTTPEndpoint))
+	}
+	return nil
+}
+
+// applyWould says how apply would end, and what to do.
+func applyWould(err error) string {
+	reason := contract.TypeOf(err)
+	return fmt.Sprintf("note: apply would answer %s: %s; %s", reason, oneLine(err), act(reason))
+}
+
 // desired reads and checks the work as apply does, but for Secrets, which are welcome.
 func (a *app) desired(ctx context.Context, settings config.CLI, flags diffFlags) (*workv1.ManifestWork, error) {
-	input, _, err := a.input(ctx, flags.file, manifest.Options{Consumer: flags.work.consumer, StripServerFields: flags.stripServer, Offline: true})
+	input, _, err := a.input(ctx, flags.file, manifest.Options{Consumer: flags.work.consumer, StripServerFields: flags.stripServerFields, Offline: true})
 	if err != nil {
 		return nil, a.problems("diff "+flags.file, err)
 	}
@@ -182,8 +206,7 @@ func diffNotes(stored *manifest.Stored, desired *workv1.ManifestWork, document d
 		return notes
 	}
 	if _, _, err := manifest.Decide(stored, desired, false); err != nil {
-		reason := contract.TypeOf(err)
-		notes = append(notes, fmt.Sprintf("note: apply would answer %s: %s; %s", reason, oneLine(err), act(reason)))
+		notes = append(notes, applyWould(err))
 	}
 	if document.SetChanges {
 		notes = append(notes, "note: "+setChanges())

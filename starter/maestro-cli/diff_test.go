@@ -303,3 +303,22 @@ func TestDiffTextIsCutAtARuneAndPrintable(t *testing.T) {
 	}}))
 	assert.Equal(t, "work c/w (version 1)\n    ~ spec.workload.manifests: order [\"a\",\"b\"] -> [\"b\",\"a\"]\n~ A/a\n    + x: 1\n+ A/a\n    {}\n~ A/a\n    - x: 1\n", b.stdout.String())
 }
+
+// diff shows what the file has, and says that apply does not create it beside another source's work.
+func TestDiffSaysThatApplyWouldNotCreateBesideAnotherSourcesWork(t *testing.T) {
+	path := manifestFile(t, workYAML)
+	b := &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound, others: foreign(t)}}
+	assert.Equal(t, 1, b.run(diffOf(path)...))
+	assert.Contains(t, b.stdout.String(), "+ ConfigMap/demo/web")
+	require.Len(t, b.said(), 1)
+	assert.Contains(t, b.said()[0], `note: apply would answer OwnershipConflict: work web on cluster-a1 was written by another source than "maestro-cli": bundle other-1`)
+
+	b = &bench{maestro: &fakeMaestro{err: maestro.ErrNotFound, searchErr: contract.Errorf(contract.ErrUnavailable, "connection refused")}}
+	assert.Equal(t, 5, b.run(diffOf(path)...))
+	assert.Empty(t, b.stdout.String())
+
+	b = &bench{maestro: storing(t, workYAML)}
+	b.maestro.others = foreign(t)
+	assert.Equal(t, 0, b.run(diffOf(path)...))
+	assert.Empty(t, b.maestro.searched, "our own is there already")
+}

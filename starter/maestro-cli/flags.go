@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
@@ -30,12 +31,32 @@ func (f *operationFlags) add(command *cobra.Command) {
 	command.Flags().BoolVar(&f.cancelOnInterrupt, "cancel-on-interrupt", false, "on SIGINT or SIGTERM cancel the operation and wait for its end, instead of leaving it running")
 }
 
+func consumerFlag(set *pflag.FlagSet, value *string) {
+	set.StringVar(value, "consumer", "", "Maestro consumer, that is the managed cluster (required)")
+}
+
+func stripFlag(set *pflag.FlagSet, value *bool) {
+	set.BoolVar(value, "strip-server-fields", false, "drop the status and the metadata of an export that only a server sets, instead of refusing them")
+}
+
+func plaintextFlag(set *pflag.FlagSet, value *bool) {
+	set.BoolVar(value, "allow-plaintext-secrets", false, "take Secrets, although everyone who may read the workflow's history can read them")
+}
+
+func patienceFlag(set *pflag.FlagSet, value *string) {
+	set.StringVar(value, "patience", "", "how long to try with a Maestro that does not answer (default 10m, never more than --timeout)")
+}
+
+func graceFlag(set *pflag.FlagSet, value *string) {
+	set.StringVar(value, "grace", "", "how long a wait bears that the cluster cannot apply a manifest for a reason that does not heal by itself (default 30s)")
+}
+
 // target names a stored work.
 type target struct{ name, consumer string }
 
 func (t *target) add(command *cobra.Command) {
 	command.Flags().StringVar(&t.name, "name", "", "name of the ManifestWork (required)")
-	command.Flags().StringVar(&t.consumer, "consumer", "", "Maestro consumer, that is the managed cluster (required)")
+	consumerFlag(command.Flags(), &t.consumer)
 }
 
 func (t *target) check() error { return required("--name", t.name, "--consumer", t.consumer) }
@@ -119,16 +140,27 @@ func readBounded(name string, input io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// inputFlags are the flags of every command that reads manifests.
-type inputFlags struct {
-	file                         string
-	stripServerFields, plaintext bool
+// fileFlags are the flags of every command that reads one file.
+type fileFlags struct {
+	file              string
+	stripServerFields bool
 }
 
-func (f *inputFlags) add(command *cobra.Command, holds string) {
-	command.Flags().StringVar(&f.file, "manifest-file", "", "file with "+holds+", YAML or JSON; - for standard input (required)")
-	command.Flags().BoolVar(&f.stripServerFields, "strip-server-fields", false, "drop the status and the metadata that only a server sets, as in an export")
-	command.Flags().BoolVar(&f.plaintext, "allow-plaintext-secrets", false, "take Secrets although everyone who may read the workflow's history can read them")
+func (f *fileFlags) add(set *pflag.FlagSet, holds string) {
+	set.StringVar(&f.file, "manifest-file", "", "file with "+holds+", YAML or JSON; - for standard input (required)")
+	stripFlag(set, &f.stripServerFields)
+}
+
+// inputFlags are those of the commands that judge a file as an operation does, through whose history it goes.
+type inputFlags struct {
+	fileFlags
+
+	plaintext bool
+}
+
+func (f *inputFlags) add(set *pflag.FlagSet, holds string) {
+	f.fileFlags.add(set, holds)
+	plaintextFlag(set, &f.plaintext)
 }
 
 func (f *inputFlags) options(consumer string) manifest.Options {

@@ -44,6 +44,7 @@ type fakeTemporal struct {
 
 	mutex    sync.Mutex // operations that share nothing run side by side
 	requests []contract.Request
+	dialled  int
 	closed   bool
 }
 
@@ -108,7 +109,12 @@ type fakeMaestro struct {
 	err    error
 	// unknown is the answer to whether the consumer is registered.
 	unknown error
-	asked   []string
+	// others are the works of other sources, or what the search for them ends as.
+	others    []*manifest.Stored
+	searchErr error
+
+	asked, searched []string
+	dialled, closed int
 }
 
 func (f *fakeMaestro) Get(_ context.Context, consumer, name string) (*manifest.Stored, error) {
@@ -119,7 +125,11 @@ func (f *fakeMaestro) Get(_ context.Context, consumer, name string) (*manifest.S
 	return f.stored, f.err
 }
 func (f *fakeMaestro) Registered(context.Context, string) error { return f.unknown }
-func (f *fakeMaestro) Close() error                             { return nil }
+func (f *fakeMaestro) Others(_ context.Context, source, consumer, name string) ([]*manifest.Stored, error) {
+	f.searched = append(f.searched, source+" "+consumer+"/"+name)
+	return f.others, f.searchErr
+}
+func (f *fakeMaestro) Close() error { f.closed++; return nil }
 
 // bench runs command lines in-process.
 type bench struct {
@@ -157,12 +167,16 @@ func (b *bench) run(arguments ...string) int {
 			case b.temporal.dialErr != nil:
 				return nil, b.temporal.dialErr
 			}
+			b.temporal.mutex.Lock()
+			defer b.temporal.mutex.Unlock()
+			b.temporal.dialled++
 			return b.temporal, nil
 		},
 		dialMaestro: func(settings config.CLI) (works, error) {
 			if b.maestro == nil {
 				return dialMaestro(settings)
 			}
+			b.maestro.dialled++
 			return b.maestro, nil
 		},
 	}

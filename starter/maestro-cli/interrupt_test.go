@@ -72,7 +72,7 @@ func TestCancelOnInterruptGivesUpBeforeKubernetesKills(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				b := &bench{ctx: interruptedAfter(0), temporal: &fakeTemporal{start: never, cancel: func(context.Context) error { return cancelErr }}}
+				b := &bench{ctx: interruptedAfter(time.Second), temporal: &fakeTemporal{start: never, cancel: func(context.Context) error { return cancelErr }}}
 				assert.Equal(t, 130, b.run("delete", "--name", "web", "--consumer", "cluster-a", "--wait", "--cancel-on-interrupt", "--results-path", path))
 				assert.Less(t, time.Since(began), 30*time.Second)
 				assert.NoFileExists(t, path)

@@ -68,7 +68,7 @@ func (a *app) operateAll(command *cobra.Command, flags operationFlags, build req
 		case err != nil:
 			return runs[0].refused(err)
 		default:
-			return together(ctx, runs)
+			return a.together(ctx, settings, runs)
 		}
 	})
 }
@@ -129,27 +129,36 @@ func (e *execution) where() string {
 }
 
 // do starts the operation and follows it to its end. One limit bounds both, because without a worker neither may end:
-// nobody would keep the operation's own deadline, or answer for an operation that runs already.
-func (e *execution) do(ctx context.Context) outcome {
-	server, err := e.app.dialTemporal(ctx, e.settings, e.app.logger(e.settings))
-	if err != nil {
-		return e.notStarted(ctx, err)
-	}
-	defer server.Close()
+// nobody would keep the operation's own deadline, or answer for an operation that runs already. Waiting for a turn does
+// not count.
+func (e *execution) do(ctx context.Context, server operations, shared turns) outcome {
 	durations, err := e.request.ParseDurations()
 	if err != nil {
 		return e.refused(contract.Errorf(contract.ErrInvalidInput, "%w", err))
+	}
+	if shared.start.Acquire(ctx, 1) != nil {
+		return e.leave(errors.New("interrupted before it was started"))
 	}
 	e.limit = durations.Timeout + endMargin
 	limited, stop := context.WithTimeoutCause(ctx, e.limit, errNoEnd)
 	defer stop()
 	started, err := e.start(limited, server)
+	shared.start.Release(1)
 	if err != nil {
 		return e.notStarted(ctx, err)
 	}
 	if e.flags.detach {
 		e.say(e.waysBack(started)...)
 		return outcome{result: e.running(started), show: true}
+	}
+	if shared.follow.Acquire(ctx, 1) != nil {
+		return e.interrupted(ctx, server, started)
+	}
+	defer shared.follow.Release(1)
+	if end, _ := limited.Deadline(); time.Until(end) < lateLook {
+		// It ends, or has ended, while others were followed.
+		limited, stop = context.WithTimeoutCause(ctx, lateLook, errNoEnd)
+		defer stop()
 	}
 	return e.follow(ctx, limited, server, started)
 }

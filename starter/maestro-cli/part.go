@@ -26,20 +26,20 @@ type partFlags struct {
 }
 
 func (f *partFlags) add(set *pflag.FlagSet) {
-	set.StringVar(&f.consumer, "consumer", "", "Maestro consumer, that is the managed cluster (required)")
-	set.StringVar(&f.name, "name", "", "name of the work (default: the source file's, or by --granularity)")
+	consumerFlag(set, &f.consumer)
+	set.StringVar(&f.name, "name", "", "name of the work (default: that of a ManifestWork in --source-file; of nodepools: by --granularity)")
 	set.StringVar(&f.sourceFile, "source-file", "", "ManifestWork or Kubernetes objects to merge, YAML or JSON; - for standard input")
-	set.StringVar(&f.resourceFile, "resource-file", "", "Kubernetes objects to merge, YAML or JSON, in one or many documents; - for standard input")
+	set.StringVar(&f.resourceFile, "resource-file", "", "Kubernetes objects to merge into the work of --name or --source-file, YAML or JSON; - for standard input")
 	set.StringVar(&f.nodepoolFile, "nodepool-file", "", "nodepool config to merge, YAML or JSON; - for standard input")
-	set.StringVar(&f.template, "nodepool-template", "", "template file that makes a NodePool (default: the built-in one)")
-	set.StringVar(&f.granularity, "granularity", "", "how many nodepools share a work that has no --name: resource (one each), adapter or cluster (default resource)")
+	set.StringVar(&f.template, "nodepool-template", "", "file with the template of a NodePool (default: the built-in one)")
+	set.StringVar(&f.granularity, "granularity", "", "works of nodepools without a --name: resource (one each), adapter (hyperfleet-<cluster>-<adapter>) or cluster (hyperfleet-<cluster>) (default resource)")
 	set.StringVar(&f.adapter, "adapter", "", "adapter that owns what is merged: its label hyperfleet.io/adapter (default for nodepools: nodepool)")
-	set.StringVar(&f.strategy, "strategy", "merge", "merge, or replace: also remove what the same adapter has and the files lack")
+	set.StringVar(&f.strategy, "strategy", "merge", "merge, or replace: also remove what the files lack")
 	set.StringVar(&f.manifestName, "manifest-name", "", "merge only this one of the files' manifests or nodepools: name, Kind/name or Kind/namespace/name")
 	set.Int64Var(&f.generation, "generation", 0, "HyperFleet generation of each manifest; an older one never replaces a newer one (default: the manifests' annotations)")
-	set.BoolVar(&f.force, "force", false, "overwrite manifests of another adapter, or other content of the same generation; let replace remove everything")
-	set.BoolVar(&f.stripServerFields, "strip-server-fields", false, "drop the fields of an export that only a server sets, instead of refusing them")
-	set.BoolVar(&f.plaintextSecrets, "allow-plaintext-secrets", false, "take Secrets, whose values can be read in the workflow's history")
+	set.BoolVar(&f.force, "force", false, "overwrite what another adapter has, or other content of the same generation; create beside another source's work; let replace remove everything")
+	stripFlag(set, &f.stripServerFields)
+	plaintextFlag(set, &f.plaintextSecrets)
 }
 
 // check finds what is wrong without reading anything.

@@ -40,7 +40,7 @@ All problems are printed on standard error, one per line with file, line and pat
 not change the exit code.`,
 		Args: noArguments,
 	}
-	flags.add(command, "one ManifestWork or Kubernetes objects")
+	flags.add(command.Flags(), "one ManifestWork or Kubernetes objects")
 	command.Flags().StringVar(&consumer, "consumer", "", "Maestro consumer that the work is meant for")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		settings, err := settingsOf(command)

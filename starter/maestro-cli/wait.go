@@ -25,7 +25,7 @@ A condition counts only when the cluster reported it for the version that is sto
 	}
 	work.add(command)
 	command.Flags().StringVar(&condition, "for", conditionAvailable, "condition to wait for")
-	command.Flags().StringVar(&grace, "grace", "", "how long a failed apply on the cluster may last that cannot heal by itself (default 30s)")
+	graceFlag(command.Flags(), &grace)
 	shared.add(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		return a.operate(command, shared, func(_ context.Context, settings config.CLI) (contract.Request, error) {
