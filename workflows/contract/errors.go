@@ -78,7 +78,7 @@ var Rules = map[ErrorType]Rule{
 	ErrTooLarge:             {Act: "Maestro and its agents take at most 500 KiB of manifests in one work"},
 	ErrManifestSetImmutable: {Act: "use one ManifestWork per nodepool, keep the same manifests in the same order, delete and apply again, or upgrade Maestro to 2026-02-11 or later"},
 	ErrManifestRefused:      {Act: "correct what the message names and apply again"},
-	ErrOwnershipConflict:    {Act: "use another name, or force the write if the owner has given the work up"},
+	ErrOwnershipConflict:    {Act: "name that owner (--adapter) if you merge for it, use another name, or force the write if it has given the work up"},
 	ErrGenerationConflict:   {Act: "raise the generation, or force the write"},
 	ErrSuperseded:           {Act: "nothing to do: what is stored or running is newer"},
 	ErrVersionConflict:      {Retryable: true, Act: "find the other writers of this work and apply again"},
