@@ -203,7 +203,7 @@ func (c *checker) metadata(at place, h head) {
 // size checks the manifests of a work together.
 func (c *checker) size(at place, work *workv1.ManifestWork) {
 	switch {
-	case len(work.Spec.Workload.Manifests) == 0 && !(c.part && setsSomething(work)):
+	case len(work.Spec.Workload.Manifests) == 0 && (!c.part || !setsSomething(work)):
 		c.problems.add(at, "empty, give at least one manifest")
 	case c.bytes > contract.MaxManifestsBytes:
 		c.tooLarge = true
