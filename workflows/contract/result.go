@@ -31,7 +31,9 @@ const (
 	ReasonUnchanged         = "Unchanged"
 	ReasonDeleted           = "Deleted"
 	ReasonDeletionRequested = "DeletionRequested"
-	ReasonRunning           = "Running"
+	// ReasonWaitSkipped: an operator ended the wait; what was written is stored, and nothing is known about the cluster.
+	ReasonWaitSkipped = "WaitSkipped"
+	ReasonRunning     = "Running"
 )
 
 // StatusResult is what an operation says about itself, while it runs (query) and when it ends (result, failure details,
@@ -96,7 +98,7 @@ type Condition struct {
 // Succeeded reports whether the result is that of an operation that did what it was asked to.
 func (r StatusResult) Succeeded() bool {
 	switch r.Reason {
-	case ReasonConditionMet, ReasonPublished, ReasonUnchanged, ReasonDeleted, ReasonDeletionRequested:
+	case ReasonConditionMet, ReasonPublished, ReasonUnchanged, ReasonDeleted, ReasonDeletionRequested, ReasonWaitSkipped:
 		return true
 	default:
 		return false

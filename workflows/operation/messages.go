@@ -22,7 +22,12 @@ func (op *operation) handleMessages(ctx workflow.Context) error {
 		workflow.UpdateHandlerOptions{Validator: op.refuse}); err != nil {
 		return fmt.Errorf("register update %s: %w", contract.UpdateSubmit, err)
 	}
-	return nil
+	if err := workflow.SetQueryHandler(ctx, contract.QueryExplain, func() (contract.Explanation, error) {
+		return op.explain(), nil
+	}); err != nil {
+		return fmt.Errorf("register query %s: %w", contract.QueryExplain, err)
+	}
+	return op.handleOperators(ctx)
 }
 
 // latest is the request that an offered one is compared with.
@@ -83,15 +88,6 @@ func (op *operation) addReport(report *contract.Report) {
 	}
 }
 
-// enter a phase: for the query, the search attributes and the UI.
-func (op *operation) enter(ctx workflow.Context, phase contract.Phase, doing string) {
-	op.doing = doing
-	op.result.Timestamp = workflow.Now(ctx)
-	// A write that is followed by a wait is not an outcome yet.
-	op.result.Reason, op.result.Message = contract.ReasonRunning, doing
-	op.show(ctx, phase, doing)
-}
-
 // short keeps what a request says within Temporal's limits on search attributes and summaries: an unknown value that is
 // too long would fail the workflow task for ever, before the build step can refuse it.
 func short(text string) string {
@@ -103,6 +99,7 @@ func short(text string) string {
 }
 
 func (op *operation) show(ctx workflow.Context, phase contract.Phase, text string) {
+	op.standing = phase
 	attributes := []temporal.SearchAttributeUpdate{contract.SearchPhase.ValueSet(string(phase))}
 	if phase == contract.PhaseBuilding {
 		attributes = append(attributes,
@@ -113,6 +110,5 @@ func (op *operation) show(ctx workflow.Context, phase contract.Phase, text strin
 	if err := workflow.UpsertTypedSearchAttributes(ctx, attributes...); err != nil {
 		workflow.GetLogger(ctx).Warn("search attributes not written", "error", err)
 	}
-	workflow.SetCurrentDetails(ctx, fmt.Sprintf("**%s** %s `%s` on `%s`\n\n%s",
-		phase, short(string(op.request.EffectiveAction())), short(op.result.ManifestWorkName), short(op.request.Consumer), strings.ReplaceAll(text, "\n", "\n\n")))
+	workflow.SetCurrentDetails(ctx, op.details(text))
 }

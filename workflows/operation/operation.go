@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -16,8 +17,10 @@ type operation struct {
 	until time.Time
 	// result is what the query answers.
 	result contract.StatusResult
-	// doing is what the phase under way does, for the message of a cancel.
-	doing string
+	// standing is the phase, doing what it does, and since is when it began.
+	standing contract.Phase
+	doing    string
+	since    time.Time
 	// reports are the receivers of the outcome: the request's own, and those of requests that attached.
 	reports []contract.Report
 	// next is a newer request that this run makes room for.
@@ -26,6 +29,17 @@ type operation struct {
 	stop func()
 	// cancelled: somebody has cancelled the run.
 	cancelled func() bool
+
+	// What operators do, see operator.go: interrupt stops the activity under way and the step goes on without it.
+	interrupt       func()
+	interventions   []contract.Intervention
+	paused, skipped *contract.Intervention
+	// watched are the parameters of the wait under way, nil when there is none; poked is the end that a poke saw.
+	watched *contract.ObserveParams
+	poked   *contract.ObserveResult
+	// lastSeen is what was missing at a look that the workflow knows of.
+	lastSeen   string
+	lastSeenAt time.Time
 }
 
 // ManifestWorkOperation does what one request says and returns its StatusResult. It closes as failed when the
@@ -49,6 +63,7 @@ func start(ctx workflow.Context, request contract.Request) *operation {
 		request:   request,
 		durations: durations,
 		until:     workflow.GetInfo(ctx).WorkflowStartTime.Add(durations.Timeout),
+		interrupt: func() {},
 		result:    running(ctx, request),
 	}
 	op.addReport(request.Report)
@@ -112,12 +127,21 @@ func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (co
 	op.enter(ctx, contract.PhaseApplying, "writing to Maestro")
 	params := op.request.Commit(built.Name, built.Generation)
 	for {
+		if err := op.gate(ctx); err != nil {
+			return committed, err
+		}
+		if op.paused != nil { // still, at the deadline
+			return committed, op.late(fmt.Sprintf("the operation was paused by %s (%s), nothing was written", op.paused.By, op.paused.Reason))
+		}
 		began := workflow.Now(ctx)
 		patience := min(op.durations.Patience, op.remaining(ctx))
-		step := workflow.WithActivityOptions(ctx, commitOptions(op.target(), patience))
+		step := workflow.WithActivityOptions(op.interruptible(ctx), commitOptions(op.target(), patience))
 		err := workflow.ExecuteActivity(step, contract.ActivityCommit, params).Get(step, &committed)
 		if err == nil {
 			break
+		}
+		if interrupted(ctx, err) {
+			continue
 		}
 		if !neverStarted(err) {
 			return committed, patienceLost(ctx, err, workflow.Now(ctx).Sub(began))
@@ -147,25 +171,48 @@ func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult)
 	if op.request.AwaitsDeletion() {
 		condition = "Deleted"
 	}
-	op.enter(ctx, contract.PhaseWaiting, "waiting for "+condition+" until "+op.until.UTC().Format(time.RFC3339))
-	params := contract.ObserveParams{
+	op.watched = &contract.ObserveParams{
 		Source: op.request.Source, Consumer: op.request.Consumer, Name: op.result.ManifestWorkName,
 		Version: committed.Version, Generation: op.result.Generation,
 		Wait: condition, Deleted: op.request.AwaitsDeletion(), MustExist: op.request.Writes(),
 		Grace: op.durations.Grace, Until: op.until,
 	}
-	observed, err := op.observe(ctx, observeOptions(op.target(), op.remaining(ctx)), params)
-	if missedDeadline(err) && !workflow.Now(ctx).Before(op.until) {
-		// No worker ran, or Maestro hung, at the deadline. What was seen long before is no verdict: one look, now,
-		// that ends the wait either way.
-		if late, err := op.observe(ctx, lateOptions(op.target()), params); err == nil {
-			return op.seen(late)
+	defer func() { op.watched = nil }()
+	op.enter(ctx, contract.PhaseWaiting, "waiting for "+condition+" until "+stamp(op.until))
+	for {
+		if err := op.gate(ctx); err != nil {
+			return err
 		}
+		if op.skipped != nil {
+			op.settleSkipped()
+			return nil
+		}
+		op.watched.Until = op.until
+		observed, err := op.observe(op.interruptible(ctx), observeOptions(op.target(), op.remaining(ctx)), *op.watched)
+		switch {
+		case op.poked != nil:
+			return op.seen(*op.poked)
+		case interrupted(ctx, err):
+			continue
+		case err == nil && observed.Outcome == contract.ObserveTimedOut && workflow.Now(ctx).Before(op.until):
+			// The deadline was moved meanwhile. A work that was seen must not vanish without a word.
+			op.watched.MustExist = op.watched.MustExist || observed.Version > 0
+			op.saw(ctx, observed.Message)
+			continue
+		case missedDeadline(err) && workflow.Now(ctx).Before(op.until):
+			continue
+		case missedDeadline(err):
+			// No worker ran, or Maestro hung, at the deadline. What was seen long before is no verdict: one look, now,
+			// that ends the wait either way.
+			if late, err := op.observe(ctx, lateOptions(op.target()), *op.watched); err == nil {
+				return op.seen(late)
+			}
+		}
+		if err != nil {
+			return op.deadlineLost(err)
+		}
+		return op.seen(observed)
 	}
-	if err != nil {
-		return op.deadlineLost(err)
-	}
-	return op.seen(observed)
 }
 
 func (op *operation) observe(ctx workflow.Context, options workflow.ActivityOptions, params contract.ObserveParams) (contract.ObserveResult, error) {

@@ -60,6 +60,13 @@ func lateOptions(work string) workflow.ActivityOptions {
 	return options
 }
 
+// pokeOptions are for the one look that an operator asks for.
+func pokeOptions(work string) workflow.ActivityOptions {
+	options := lateOptions(work)
+	options.Summary = "look at " + work
+	return options
+}
+
 func reportOptions() workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    10 * time.Second,

@@ -147,11 +147,11 @@ func (op *operation) report(ctx workflow.Context) {
 
 // close ends the run, or makes room for the newer request.
 func (op *operation) close(ctx workflow.Context) (contract.StatusResult, error) {
+	// A poke may have a look under way; the other handlers are done at the next yield at the latest.
+	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil && !temporal.IsCanceledError(err) {
+		return op.result, err
+	}
 	if op.next != nil {
-		// The handlers have nothing to wait for, they are done at the next yield at the latest.
-		if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil && !temporal.IsCanceledError(err) {
-			return op.result, err
-		}
 		return op.result, workflow.NewContinueAsNewError(ctx, contract.WorkflowOperation, *op.next)
 	}
 	if op.result.Succeeded() {
