@@ -52,6 +52,15 @@ func Build(ctx context.Context, opts Options) error {
 	return nil
 }
 
+// TemporalBinary is the path of the temporal command that [Start] runs; it is built where it is missing.
+func TemporalBinary(ctx context.Context) (string, error) {
+	opts, err := (Options{}).complete()
+	if err != nil {
+		return "", err
+	}
+	return temporalBinary.find(ctx, opts)
+}
+
 // find returns the binary's path: the one named by the variable, else the one on PATH, else the built one.
 func (b binary) find(ctx context.Context, opts Options) (string, error) {
 	if named := os.Getenv(b.env); named != "" {
