@@ -105,20 +105,36 @@ func pause(ctx context.Context, duration time.Duration) error {
 }
 
 func (c *Committer) apply(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
-	parsed, err := manifest.ParseJSON(params.Work)
-	if err != nil {
-		return contract.CommitResult{}, err
-	}
-	desired := manifest.Desired(parsed, params.Consumer, params.Generation)
 	stored, err := c.read(ctx, params)
 	if err != nil {
 		return contract.CommitResult{}, err
 	}
-	write, work, err := manifest.Decide(stored, desired, params.Force)
+	decided, err := decide(params, stored)
 	if err != nil {
 		return contract.CommitResult{}, err
 	}
-	return c.write(ctx, params, stored, write, work)
+	return c.write(ctx, params, stored, decided.Write, decided.Work)
+}
+
+// decide says what a whole write or a merge publishes on a stored work.
+func decide(params contract.CommitParams, stored *manifest.Stored) (manifest.Merged, error) {
+	if params.Action != contract.ActionApply {
+		part, err := manifest.PartOf(params)
+		if err != nil {
+			return manifest.Merged{}, err
+		}
+		merged, err := manifest.Merge(stored, part)
+		if err != nil {
+			return manifest.Merged{}, err
+		}
+		return merged, manifest.CheckWait(params.Wait, merged.Work)
+	}
+	parsed, err := manifest.ParseJSON(params.Work)
+	if err != nil {
+		return manifest.Merged{}, err
+	}
+	write, work, err := manifest.Decide(stored, manifest.Desired(parsed, params.Consumer, params.Generation), params.Force)
+	return manifest.Merged{Write: write, Work: work}, err
 }
 
 // write publishes what was decided on the stored work.
@@ -142,22 +158,18 @@ func (c *Committer) write(ctx context.Context, params contract.CommitParams, sto
 
 // merge makes a part of the stored work what the request wants, and keeps the rest as it was just read.
 func (c *Committer) merge(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
-	part, err := manifest.PartOf(params)
-	if err != nil {
-		return contract.CommitResult{}, err
-	}
 	stored, err := c.read(ctx, params)
 	if err != nil {
 		return contract.CommitResult{}, err
 	}
 	if stored == nil && params.Action == contract.ActionRemove {
+		if _, err := manifest.PartOf(params); err != nil {
+			return contract.CommitResult{}, err
+		}
 		return contract.CommitResult{Outcome: contract.CommitAbsent}, c.Reader.Registered(ctx, params.Consumer)
 	}
-	merged, err := manifest.Merge(stored, part)
+	merged, err := decide(params, stored)
 	if err != nil {
-		return contract.CommitResult{}, err
-	}
-	if err := manifest.CheckWait(params.Wait, merged.Work); err != nil {
 		return contract.CommitResult{}, err
 	}
 	result, err := c.write(ctx, params, stored, merged.Write, merged.Work)
@@ -193,15 +205,35 @@ func (c *Committer) remove(ctx context.Context, params contract.CommitParams) (c
 	case err != nil:
 		return contract.CommitResult{}, err
 	case stored == nil:
-		// A misspelled consumer must not look like a work that is gone.
-		return contract.CommitResult{Outcome: contract.CommitAbsent}, c.Reader.Registered(ctx, params.Consumer)
+		return contract.CommitResult{Outcome: contract.CommitAbsent}, c.absent(ctx, params)
 	case stored.DeletedAt != nil:
 		return contract.CommitResult{Outcome: contract.CommitDeleting, Version: stored.Version}, nil
 	}
-	if generation, of := stored.Newest(); params.Generation > 0 && params.Generation < generation {
-		return contract.CommitResult{}, contract.Errorf(contract.ErrSuperseded,
-			"work %s on %s: %s holds generation %d, this deletion is of generation %d", params.Name, params.Consumer, of, generation, params.Generation)
+	if err := deletable(params, stored); err != nil {
+		return contract.CommitResult{}, err
 	}
 	err = c.Writer.Delete(ctx, params.Source, stored)
 	return contract.CommitResult{Outcome: contract.CommitDeleting, Version: stored.Version}, err
+}
+
+// absent makes sure that a misspelled consumer, or another source's work, does not look like a work that is gone.
+func (c *Committer) absent(ctx context.Context, params contract.CommitParams) error {
+	if err := c.Reader.Registered(ctx, params.Consumer); err != nil {
+		return err
+	}
+	return c.refuseForeign(ctx, params)
+}
+
+// deletable refuses to delete what is newer than the deletion, or belongs to another adapter than it names.
+func deletable(params contract.CommitParams, stored *manifest.Stored) error {
+	if params.Owner != "" {
+		if err := manifest.Owned(stored, params.Owner, params.Force); err != nil {
+			return err
+		}
+	}
+	if generation, of := stored.Newest(); params.Generation > 0 && params.Generation < generation {
+		return contract.Errorf(contract.ErrSuperseded,
+			"work %s on %s: %s holds generation %d, this deletion is of generation %d", params.Name, params.Consumer, of, generation, params.Generation)
+	}
+	return nil
 }

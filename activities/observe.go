@@ -114,6 +114,9 @@ func (l *look) judge(stored *manifest.Stored, err error) (*contract.ObserveResul
 	if l.params.Deleted {
 		return l.deleting(stored)
 	}
+	if l.params.Received {
+		return l.received(stored)
+	}
 	if stored.Version < l.params.Version {
 		return l.failed(stored, contract.ErrVanished, fmt.Sprintf(
 			"version %d is gone: the work was deleted and written again, version %d is stored", l.params.Version, stored.Version)), nil

@@ -65,8 +65,13 @@ func decodeBundle(body []byte) (*manifest.Stored, error) {
 	if err := restoreExecutor(work); err != nil {
 		return nil, fmt.Errorf("resource bundle %s: %w", b.ID, err)
 	}
+	orphaning, err := manifest.Unorphan(work)
+	if err != nil {
+		return nil, fmt.Errorf("resource bundle %s: %w", b.ID, err)
+	}
 	return &manifest.Stored{
-		ID: b.ID, Consumer: b.ConsumerName, Version: b.Version,
+		Orphaning: orphaning,
+		ID:        b.ID, Consumer: b.ConsumerName, Version: b.Version,
 		CreatedAt: b.CreatedAt, UpdatedAt: b.UpdatedAt, DeletedAt: deletion(b),
 		Work: work, Status: reported(b.Status),
 	}, nil

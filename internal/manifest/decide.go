@@ -21,8 +21,10 @@ type Stored struct {
 	UpdatedAt time.Time
 	// DeletedAt is set from the acceptance of a delete until the cluster has confirmed it.
 	DeletedAt *time.Time
-	// Work has the executor restored and none of the product's own bookkeeping.
+	// Work has the executor and the deleteOption restored and none of the product's own bookkeeping.
 	Work *workv1.ManifestWork
+	// Orphaning: the stored deleteOption is Orphan, for a deletion that leaves the objects, and not Work's.
+	Orphaning bool
 	// Status as the cluster reported it last; Reported is false before the first report.
 	Status Status
 }
@@ -195,7 +197,7 @@ func Decide(stored *Stored, desired *workv1.ManifestWork, force bool) (Write, *w
 		return WriteNothing, nil, contract.Errorf(contract.ErrSuperseded,
 			"work %s on %s already holds generation %d, this request is generation %d", desired.Name, stored.Consumer, have, want)
 	}
-	if Same(stored.Work, desired) {
+	if Same(stored.Work, desired) && !stored.Orphaning {
 		return WriteNothing, desired, nil
 	}
 	if text := older(stored, given); text != "" {

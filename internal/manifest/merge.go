@@ -64,7 +64,7 @@ func Merge(stored *Stored, part Part) (Merged, error) {
 	switch {
 	case stored == nil:
 		out.Write = WriteCreate
-	case Same(stored.Work, m.work):
+	case Same(stored.Work, m.work) && !stored.Orphaning:
 		out.Write = WriteNothing
 	}
 	return out, nil

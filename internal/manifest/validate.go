@@ -87,6 +87,9 @@ func (c *checker) work(at place, work *workv1.ManifestWork, consumer string) {
 	if _, found := work.Annotations[contract.AnnotationExecutor]; found {
 		c.problems.add(annotations.under(contract.AnnotationExecutor), "written by maestro-workflows, give spec.executor")
 	}
+	if _, found := work.Annotations[contract.AnnotationDeleteOption]; found {
+		c.problems.add(annotations.under(contract.AnnotationDeleteOption), "written by maestro-workflows, give spec.deleteOption")
+	}
 	if work.Annotations[kubectlCopy] == Masked {
 		c.problems.add(annotations.under(kubectlCopy), "%s is the mask that get and build print, not a value: leave it out", Masked)
 	}

@@ -109,6 +109,10 @@ func register(registry worker.Registry, server *maestro.Client, resultsDir strin
 	reporter := &activities.Reporter{Dir: resultsDir}
 	registry.RegisterActivityWithOptions(activities.Build, name(contract.ActivityBuild))
 	registry.RegisterActivityWithOptions(committer.Commit, name(contract.ActivityCommit))
+	registry.RegisterActivityWithOptions(committer.Orphan, name(contract.ActivityOrphan))
+	registry.RegisterActivityWithOptions(committer.Unorphan, name(contract.ActivityUnorphan))
+	registry.RegisterActivityWithOptions(committer.DeleteOrphaned, name(contract.ActivityDeleteOrphaned))
+	registry.RegisterActivityWithOptions(committer.Recreate, name(contract.ActivityRecreate))
 	registry.RegisterActivityWithOptions(observer.Observe, name(contract.ActivityObserve))
 	registry.RegisterActivityWithOptions(reporter.Report, name(contract.ActivityReport))
 }

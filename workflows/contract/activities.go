@@ -33,7 +33,7 @@ type CommitParams struct {
 	Nodepools        json.RawMessage   `json:"nodepools,omitempty"`
 	NodepoolTemplate string            `json:"nodepoolTemplate,omitempty"`
 	Strategy         Strategy          `json:"strategy,omitempty"`
-	// Owner is the adapter that a merge writes for; "" when it is not known. With Claim a work that it makes is its own.
+	// Owner is the adapter that a merge writes for, or that a deletion names; "" when it is not known. With Claim a work that it makes is its own.
 	Owner  string   `json:"owner,omitempty"`
 	Claim  bool     `json:"claim,omitempty"`
 	Remove []string `json:"remove,omitempty"`
@@ -46,6 +46,9 @@ func (r Request) Commit(name string, generation int64) CommitParams {
 	params := CommitParams{
 		Action: r.EffectiveAction(), Source: r.Source, Consumer: r.Consumer, Name: name,
 		Work: r.Work, Generation: generation, Force: r.Force,
+	}
+	if r.EffectiveAction() == ActionDelete {
+		params.Owner = r.Adapter
 	}
 	if r.partial() {
 		params.Manifests, params.Nodepools, params.NodepoolTemplate = r.Manifests, r.Nodepools, r.NodepoolTemplate
@@ -66,6 +69,10 @@ const (
 	CommitDeleting  CommitOutcome = "Deleting"
 	// CommitAbsent: there was nothing to delete.
 	CommitAbsent CommitOutcome = "Absent"
+	// CommitRecreated: the work was deleted without its objects and created with other manifests.
+	CommitRecreated CommitOutcome = "Recreated"
+	// CommitForeign: somebody else has written a work of this name meanwhile.
+	CommitForeign CommitOutcome = "Foreign"
 )
 
 // CommitResult says what is stored now.
@@ -76,6 +83,51 @@ type CommitResult struct {
 	// Attempt that succeeded, from 1.
 	Attempt  int      `json:"attempt"`
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// OrphanOutcome is what preparing a work for a deletion without its objects found.
+type OrphanOutcome string
+
+// Outcomes of Orphan.
+const (
+	// OrphanReady: the stored work keeps its objects when it is deleted.
+	OrphanReady OrphanOutcome = "Ready"
+	// OrphanAbsent: there is no such work.
+	OrphanAbsent OrphanOutcome = "Absent"
+	// OrphanDeleting: it is being deleted already.
+	OrphanDeleting OrphanOutcome = "Deleting"
+	// OrphanNeedless: the write changes no set of manifests (any more), commit it.
+	OrphanNeedless OrphanOutcome = "Needless"
+)
+
+// OrphanResult is a work that is ready to be deleted without its objects.
+type OrphanResult struct {
+	Outcome OrphanOutcome `json:"outcome"`
+	// Version that the agent must have received before the deletion.
+	Version int64 `json:"version,omitempty"`
+	// Work is what has to be created afterwards, Old what was stored; empty for a mere deletion.
+	Work     json.RawMessage `json:"work,omitempty"`
+	Old      json.RawMessage `json:"old,omitempty"`
+	Warnings []string        `json:"warnings,omitempty"`
+}
+
+// OrphanedParams name a work that was prepared, for DeleteOrphaned, Unorphan and Recreate.
+type OrphanedParams struct {
+	Source   string `json:"source"`
+	Consumer string `json:"consumer"`
+	Name     string `json:"name"`
+	// Version that was prepared; another one is not deleted.
+	Version int64           `json:"version,omitempty"`
+	Work    json.RawMessage `json:"work,omitempty"`
+	Old     json.RawMessage `json:"old,omitempty"`
+}
+
+// RecreateResult says what stands in place of the deleted work.
+type RecreateResult struct {
+	CommitResult
+	// Failure is why the old work was created again and not the new one; "" when the new one stands.
+	Failure ErrorType `json:"failure,omitempty"`
+	Message string    `json:"message,omitempty"`
 }
 
 // ObserveParams asks for the answer to one wait.
@@ -89,6 +141,8 @@ type ObserveParams struct {
 	Wait       string `json:"wait"`
 	// Deleted: wait for the bundle's 404 instead of a condition.
 	Deleted bool `json:"deleted,omitempty"`
+	// Received: wait until the agent has reported for Version, whatever it says.
+	Received bool `json:"received,omitempty"`
 	// MustExist: a 404 is the end, not a work that is still to come.
 	MustExist bool          `json:"mustExist,omitempty"`
 	Grace     time.Duration `json:"grace"`

@@ -13,6 +13,9 @@ import (
 // ContentDigest covers what the operation would write: action, work and parts, whatever the order of keys.
 func (r Request) ContentDigest() string {
 	parts := []string{string(r.EffectiveAction()), canonical(r.Work)}
+	if r.Orphan {
+		parts = append(parts, "orphan")
+	}
 	if !r.partial() {
 		return digest(parts...)
 	}
@@ -30,7 +33,11 @@ func (r Request) Digest() string {
 		force = "force"
 	}
 	generation, _ := r.EffectiveGeneration()
-	return digest(r.ContentDigest(), r.Wait, force, fmt.Sprint(generation))
+	parts := []string{r.ContentDigest(), r.Wait, force, fmt.Sprint(generation)}
+	if r.OnImmutable == OnImmutableRecreate {
+		parts = append(parts, string(r.OnImmutable))
+	}
+	return digest(parts...)
 }
 
 func digest(parts ...string) string {

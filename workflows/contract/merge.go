@@ -291,8 +291,8 @@ func (r Request) checkMerge() []error {
 	if len(r.Remove) > 0 && !remove {
 		bad("remove: only for action %s", ActionRemove)
 	}
-	if r.Adapter != "" && !merge && !remove {
-		bad("adapter: only for actions %s and %s; a whole work has the label %s", ActionMerge, ActionRemove, LabelOwner)
+	if r.Adapter != "" && !merge && !remove && r.EffectiveAction() != ActionDelete {
+		bad("adapter: only for actions %s, %s and %s; a whole work has the label %s", ActionMerge, ActionRemove, ActionDelete, LabelOwner)
 	}
 	if r.Adapter != "" && !labelValue.MatchString(r.Adapter) {
 		bad("adapter %q: give a label value (letters, digits, '-', '.' and '_', at most 63)", r.Adapter)

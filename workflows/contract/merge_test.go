@@ -178,7 +178,7 @@ func TestCheckRefusesWhatDoesNotBelongToAMerge(t *testing.T) {
 		"remove: only for action remove":                          func(r *contract.Request) { r.Nodepools, r.Remove = raw(onePool), []string{"A/b"} },
 		"name: required for remove":                               func(r *contract.Request) { r.Action, r.Name, r.Remove = contract.ActionRemove, "", []string{"A/b"} },
 		"adapter \"a b\": give a label value":                     func(r *contract.Request) { r.Nodepools, r.Adapter = raw(onePool), "a b" },
-		"adapter: only for actions":                               func(r *contract.Request) { r.Action, r.Adapter = contract.ActionDelete, "a" },
+		"adapter: only for actions":                               func(r *contract.Request) { r.Action, r.Adapter = contract.ActionWait, "a" },
 		"manifests[1]: a list: give its items":                    func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(configMap), raw(`[` + configMap + `]`)} },
 		"manifests[0]: a list: give its items": func(r *contract.Request) {
 			r.Manifests = []json.RawMessage{raw(`{"apiVersion":"v1","kind":"List","items":[` + configMap + `]}`)}

@@ -16,6 +16,11 @@ const (
 	ActivityCommit  = "Commit"
 	ActivityObserve = "Observe"
 	ActivityReport  = "Report"
+	// The steps of a deletion that leaves the objects on the cluster, and of a recreation.
+	ActivityOrphan         = "Orphan"
+	ActivityUnorphan       = "Unorphan"
+	ActivityDeleteOrphaned = "DeleteOrphaned"
+	ActivityRecreate       = "Recreate"
 )
 
 // Messages that an operation understands.
@@ -42,6 +47,9 @@ const (
 	// AnnotationExecutor keeps spec.executor as JSON, because Maestro's HTTP API does not give it back and a work that
 	// is written without it would run with the agent's own rights.
 	AnnotationExecutor = "hyperfleet.io/executor"
+	// AnnotationDeleteOption keeps spec.deleteOption as JSON, null for none, of a work that is about to be deleted without
+	// its objects, until it is deleted or restored.
+	AnnotationDeleteOption = "hyperfleet.io/delete-option"
 	// AnnotationRemoved keeps the generations of manifests that do not carry them, because they were removed from the
 	// work or written without one, as a JSON list [{manifest, generation}] of at most [MaxTombstones] entries.
 	AnnotationRemoved = "hyperfleet.io/removed"

@@ -20,8 +20,8 @@ const (
 	ActionMerge Action = "merge"
 	// ActionRemove takes the manifests in Request.Remove out of the stored work.
 	ActionRemove Action = "remove"
-	// ActionDelete removes the work of this source, whatever version and owner label it has; with a wait the operation
-	// ends when the bundle answers 404.
+	// ActionDelete removes the work of this source, whatever version it has; with a wait the operation ends when the
+	// bundle answers 404.
 	ActionDelete Action = "delete"
 	// ActionWait only waits for a condition of the stored work and writes nothing.
 	ActionWait Action = "wait"
@@ -50,7 +50,8 @@ type Request struct {
 	Strategy Strategy `json:"strategy,omitempty"`
 	// Granularity names the work of nodepools that have no Name, default [GranularityResource].
 	Granularity Granularity `json:"granularity,omitempty"`
-	// Adapter owns what is merged: a label value, see [LabelOwner].
+	// Adapter owns what is merged, removed or deleted: a label value, see [LabelOwner]. A deletion without one takes the
+	// work whoever owns it.
 	Adapter string `json:"adapter,omitempty"`
 	// Remove are the manifests to remove, for remove only: Kind[.group]/name or Kind[.group]/namespace/name.
 	Remove []string `json:"remove,omitempty"`
@@ -70,6 +71,10 @@ type Request struct {
 	// Grace is how long an Applied=False that cannot heal by itself (immutable field, forbidden) may last before the
 	// wait fails. A Go duration; default [DefaultGrace].
 	Grace string `json:"grace,omitempty"`
+	// OnImmutable says what happens when Maestro refuses a change of the set of manifests, default [OnImmutableFail].
+	OnImmutable OnImmutable `json:"onImmutable,omitempty"`
+	// Orphan leaves the objects on the cluster, for delete only.
+	Orphan bool `json:"orphan,omitempty"`
 	// Force overwrites a work with another owner's label, and content of an equal generation.
 	Force bool `json:"force,omitempty"`
 	// AllowPlaintextSecrets accepts that Secrets can be read in the workflow's history, because payloads are not encrypted.
@@ -85,6 +90,17 @@ type Report struct {
 	// ResultsFile is a file name relative to the worker's results directory.
 	ResultsFile string `json:"resultsFile,omitempty"`
 }
+
+// OnImmutable is what happens when Maestro refuses a change of the number or order of manifests, as servers before
+// 2026-02-11 do.
+type OnImmutable string
+
+const (
+	// OnImmutableFail ends the operation as ManifestSetImmutable.
+	OnImmutableFail OnImmutable = "fail"
+	// OnImmutableRecreate deletes the work without its objects, and creates it with the new set of manifests.
+	OnImmutableRecreate OnImmutable = "recreate"
+)
 
 // Submitted is the answer to a request that was accepted.
 type Submitted struct {
@@ -236,6 +252,18 @@ func (r Request) Check() error {
 	}
 	problems = append(problems, r.checkWork()...)
 	problems = append(problems, r.checkMerge()...)
+	switch r.OnImmutable {
+	case "":
+	case OnImmutableFail, OnImmutableRecreate:
+		if !r.Writes() {
+			bad("onImmutable: only for actions %s, %s and %s", ActionApply, ActionMerge, ActionRemove)
+		}
+	default:
+		bad("onImmutable %q: give %s or %s", r.OnImmutable, OnImmutableFail, OnImmutableRecreate)
+	}
+	if r.Orphan && r.EffectiveAction() != ActionDelete {
+		bad("orphan: only for action %s", ActionDelete)
+	}
 	if !r.AllowPlaintextSecrets {
 		for _, secret := range r.Secrets() {
 			bad("%s: %w", secret, errSecrets)

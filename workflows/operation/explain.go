@@ -29,6 +29,9 @@ func (op *operation) explain() contract.Explanation {
 		e.WaitsFor = "a worker that checks the request"
 	case op.standing == contract.PhaseApplying:
 		e.WaitsFor = "Maestro's acceptance of the write"
+		if op.blocker != "" {
+			e.WaitsFor = op.blocker
+		}
 		e.Can = []string{can(contract.UpdatePause, "hold the next attempt")}
 	case op.watched != nil:
 		e.WaitsFor = fmt.Sprintf("%s on %s, as the cluster's agent reports it to Maestro", op.watched.Wait, op.request.Consumer)

@@ -37,6 +37,8 @@ type operation struct {
 	// watched are the parameters of the wait under way, nil when there is none; poked is the end that a poke saw.
 	watched *contract.ObserveParams
 	poked   *contract.ObserveResult
+	// blocker is what a step other than the wait cannot do itself.
+	blocker string
 	// lastSeen is what was missing at a look that the workflow knows of.
 	lastSeen   string
 	lastSeenAt time.Time
@@ -126,6 +128,24 @@ func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (co
 	}
 	op.enter(ctx, contract.PhaseApplying, "writing to Maestro")
 	params := op.request.Commit(built.Name, built.Generation)
+	var err error
+	if op.request.Orphan {
+		committed, err = op.deleteKeeping(ctx, params)
+	} else {
+		committed, err = op.commit(ctx, params)
+	}
+	if err != nil {
+		return committed, err
+	}
+	op.result.Version, op.result.Attempts = committed.Version, committed.Attempt
+	op.result.Warnings = append(op.result.Warnings, committed.Warnings...)
+	op.settle(committed)
+	return committed, nil
+}
+
+// commit writes in one activity, or recreates the work where that is asked for and nothing else helps.
+func (op *operation) commit(ctx workflow.Context, params contract.CommitParams) (contract.CommitResult, error) {
+	var committed contract.CommitResult
 	for {
 		if err := op.gate(ctx); err != nil {
 			return committed, err
@@ -138,9 +158,16 @@ func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (co
 		step := workflow.WithActivityOptions(op.interruptible(ctx), commitOptions(op.target(), patience))
 		err := workflow.ExecuteActivity(step, contract.ActivityCommit, params).Get(step, &committed)
 		if err == nil {
-			break
+			return committed, nil
 		}
 		if interrupted(ctx, err) {
+			continue
+		}
+		if op.request.OnImmutable == contract.OnImmutableRecreate && contract.TypeOf(err) == contract.ErrManifestSetImmutable {
+			recreated, done, err := op.recreate(ctx, params)
+			if done || err != nil {
+				return recreated, err
+			}
 			continue
 		}
 		if !neverStarted(err) {
@@ -151,10 +178,6 @@ func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (co
 			return committed, op.late("the write was never tried, does a worker run?")
 		}
 	}
-	op.result.Version, op.result.Attempts = committed.Version, committed.Attempt
-	op.result.Warnings = append(op.result.Warnings, committed.Warnings...)
-	op.settle(committed)
-	return committed, nil
 }
 
 // wait parks until the condition is met or can no longer be. It is one activity that Temporal retries: a look that

@@ -17,6 +17,9 @@ import (
 //	Observe   15 s          -          until the deadline + 30 s  see activity   at once
 //	Report    10 s          -          10 min                     1 s → 10 s     never
 //
+// The steps of a recreation (Orphan, DeleteOrphaned, Unorphan, Recreate) have Commit's StartToClose and heartbeat; from
+// DeleteOrphaned on they are tried until they are done, see recreate.go.
+//
 // StartToClose, or the heartbeat, bounds the delay after a worker was killed in an attempt; ScheduleToClose is the
 // patience.
 // Errors say themselves whether they are retryable ([contract.Rules]), and Observe says itself when to look again.
@@ -39,6 +42,12 @@ func commitOptions(work string, patience time.Duration) workflow.ActivityOptions
 		WaitForCancellation:    true,
 		Summary:                "write " + work,
 	}
+}
+
+// unlimited is for steps that must not be given up half-way.
+func unlimited(options workflow.ActivityOptions) workflow.ActivityOptions {
+	options.ScheduleToCloseTimeout = 0
+	return options
 }
 
 // lateLook is how long after the deadline the last look may still end.

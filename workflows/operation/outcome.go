@@ -18,6 +18,9 @@ func (op *operation) settle(committed contract.CommitResult) {
 	case contract.CommitCreated, contract.CommitUpdated:
 		op.result.Reason = contract.ReasonPublished
 		op.result.Message = fmt.Sprintf("version %d is published; nothing is known about the cluster yet", committed.Version)
+	case contract.CommitRecreated:
+		op.result.Reason = contract.ReasonPublished
+		op.result.Message = fmt.Sprintf("the work was created again with its new manifests, version %d is published; its objects were left alone meanwhile", committed.Version)
 	case contract.CommitUnchanged:
 		op.result.Reason = contract.ReasonUnchanged
 		op.result.Message = fmt.Sprintf("version %d already is as wanted, nothing was published", committed.Version)

@@ -49,7 +49,14 @@ type stage struct {
 	reports    []contract.StatusResult
 }
 
-func newStage(t *testing.T) *stage {
+// stub is an activity beside the four that every stage has.
+type stub struct {
+	name  string
+	takes time.Duration
+	call  any
+}
+
+func newStage(t *testing.T, more ...stub) *stage {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(quiet{})
@@ -81,7 +88,7 @@ func newStage(t *testing.T) *stage {
 	}
 	s.env.SetStartTime(began)
 	s.env.SetTestTimeout(time.Minute)
-	s.stub()
+	s.stub(more)
 	s.env.OnUpsertTypedSearchAttributes(mock.Anything).Run(func(args mock.Arguments) {
 		s.attributes = args.Get(0).(temporal.SearchAttributes)
 		phase, _ := s.attributes.GetKeyword(contract.SearchPhase)
@@ -90,7 +97,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-func (s *stage) stub() {
+func (s *stage) stub(more []stub) {
 	stubs := map[string]any{
 		contract.ActivityBuild: func(_ context.Context, params contract.BuildParams) (contract.BuildResult, error) {
 			return s.build(params)
@@ -108,6 +115,9 @@ func (s *stage) stub() {
 	takes := map[string]time.Duration{
 		contract.ActivityBuild: buildTakes, contract.ActivityCommit: commitTakes,
 		contract.ActivityObserve: observeTakes, contract.ActivityReport: reportTakes,
+	}
+	for _, one := range more {
+		stubs[one.name], takes[one.name] = one.call, one.takes
 	}
 	for name, stub := range stubs {
 		s.env.RegisterActivityWithOptions(stub, activity.RegisterOptions{Name: name})
