@@ -29,9 +29,10 @@ type agent struct {
 	mu         sync.Mutex
 	stopped    bool
 	works      map[types.UID]*work
-	client     eventClient   // nil while disconnected
-	reachable  chan struct{} // closed while connected
-	disconnect func()        // ends the sessions and waits for that; nil when disconnected on purpose
+	left       map[types.UID]Work // by deletions with deleteOption Orphan
+	client     eventClient        // nil while disconnected
+	reachable  chan struct{}      // closed while connected
+	disconnect func()             // ends the sessions and waits for that; nil when disconnected on purpose
 }
 
 // work is a work as the agent knows it.
@@ -46,7 +47,7 @@ type work struct {
 func newAgent(life context.Context, tasks *sync.WaitGroup, name string, opts Options) *agent {
 	return &agent{
 		name: name, broker: opts.BrokerAddress, logf: opts.Logf, life: life, tasks: tasks,
-		works: map[types.UID]*work{}, reachable: make(chan struct{}),
+		works: map[types.UID]*work{}, left: map[types.UID]Work{}, reachable: make(chan struct{}),
 	}
 }
 
@@ -118,7 +119,13 @@ func (a *agent) runDeletion(ctx context.Context, w *work) {
 	if pause(ctx, delay) != nil {
 		return
 	}
-	report, current := a.change(ctx, w, (*state).remove)
+	report, current := a.change(ctx, w, func(s *state) {
+		// The agent deletes by the spec that it has received, whatever is stored.
+		if option := w.spec.Spec.DeleteOption; option != nil && option.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan {
+			a.left[w.spec.UID] = Work{Version: s.applied, Manifests: s.existing()}
+		}
+		s.remove()
+	})
 	if !current || a.publish(ctx, report) != nil {
 		return
 	}

@@ -118,6 +118,22 @@ func (c *Cluster) Objects(consumer string) map[string]Work {
 	return all
 }
 
+// Left is what deletions have left on a cluster, because the work's deleteOption was Orphan when they came, by the UID of
+// the work.
+func (c *Cluster) Left(consumer string) map[string]Work {
+	all := map[string]Work{}
+	a := c.agent(consumer)
+	if a == nil {
+		return all
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for uid, left := range a.left {
+		all[string(uid)] = left
+	}
+	return all
+}
+
 // Stop ends all clusters. It may be called again.
 func (c *Cluster) Stop() {
 	c.mu.Lock()
