@@ -267,3 +267,115 @@ func TestRecord(t *testing.T) {
 		})
 	}
 }
+
+var ann = contract.Extension{By: "ann", Reason: "repair"}
+
+// tells an operator's message.
+func (s *stage) tells(operation *starter.Operation, verb string, message contract.Extension) {
+	s.t.Helper()
+	_, err := s.starter.Tell(s.ctx, operation.WorkflowID, verb, message)
+	require.NoError(s.t, err)
+}
+
+// parked starts a request and waits until it waits.
+func (s *stage) parked(request contract.Request) *starter.Operation {
+	s.t.Helper()
+	operation := s.start(request)
+	s.reaches(operation, scheduled(contract.ActivityObserve))
+	return operation
+}
+
+func recreating(r *contract.Request) { r.OnImmutable = contract.OnImmutableRecreate }
+
+// recreates starts a merge that a strict server refuses, up to the deletion.
+func (s *stage) recreates(more ...func(*contract.Request)) *starter.Operation {
+	s.t.Helper()
+	s.plays(s.apply("1"))
+	operation := s.start(s.merge("2", append(more, recreating)...))
+	s.reaches(operation, scheduled(contract.ActivityObserve))
+	return operation
+}
+
+func init() {
+	maps.Copy(recorders, map[string]func(*stage) *starter.Operation{
+		"poked": func(s *stage) *starter.Operation {
+			operation := s.parked(s.apply("1", wait("Available")))
+			s.tells(operation, contract.UpdatePoke, ann)
+			s.reports(1, available()...)
+			s.tells(operation, contract.UpdatePoke, ann)
+			s.ended(operation)
+			return operation
+		},
+		"extended": func(s *stage) *starter.Operation {
+			operation := s.parked(s.apply("1", wait("Available"), func(r *contract.Request) { r.Timeout = "3s" }))
+			s.tells(operation, contract.UpdateExtend, contract.Extension{By: "ann", Reason: "slow", For: "30s"})
+			time.Sleep(4 * time.Second) // past the old deadline
+			s.reports(1, available()...)
+			s.ended(operation)
+			return operation
+		},
+		"paused-and-resumed": func(s *stage) *starter.Operation {
+			operation := s.parked(s.apply("1", wait("Available")))
+			s.tells(operation, contract.UpdatePause, ann)
+			s.reports(1, available()...)
+			s.tells(operation, contract.UpdateResume, ann)
+			s.ended(operation)
+			return operation
+		},
+		"signalled": func(s *stage) *starter.Operation {
+			operation := s.parked(s.apply("1", wait("Available")))
+			for _, verb := range []string{contract.UpdatePause, contract.UpdatePause, contract.UpdateResume} {
+				require.NoError(s.t, s.temporal.SignalWorkflow(s.ctx, operation.WorkflowID, "", verb, ann))
+			}
+			s.reports(1, available()...)
+			s.ended(operation)
+			return operation
+		},
+		"wait-skipped": func(s *stage) *starter.Operation {
+			operation := s.parked(s.apply("1", wait("Available")))
+			s.tells(operation, contract.UpdateSkipWait, ann)
+			s.ended(operation)
+			return operation
+		},
+		"recreated": func(s *stage) *starter.Operation {
+			operation := s.recreates(wait("Available"))
+			s.reports(2, available()...)
+			s.reaches(operation, scheduled(contract.ActivityDeleteOrphaned))
+			s.confirms()
+			require.Eventually(s.t, func() bool { _, created := s.maestro.Bundle(s.uid()); return created }, patience, 20*time.Millisecond)
+			s.reports(1, available()...)
+			s.ended(operation)
+			return operation
+		},
+		"recreated-cancelled": func(s *stage) *starter.Operation {
+			operation := s.recreates(wait("Available"))
+			s.reports(2, available()...)
+			s.reaches(operation, scheduled(contract.ActivityDeleteOrphaned))
+			require.NoError(s.t, s.starter.Cancel(s.ctx, operation.WorkflowID))
+			s.confirms()
+			s.ended(operation)
+			return operation
+		},
+		"recreated-in-vain": func(s *stage) *starter.Operation {
+			operation := s.recreates(func(r *contract.Request) { r.Timeout = "3s" })
+			s.ended(operation)
+			return operation
+		},
+		"deleted-without-objects": func(s *stage) *starter.Operation {
+			s.plays(s.apply("1"))
+			operation := s.start(s.delete(wait("Deleted"), func(r *contract.Request) { r.Orphan = true }))
+			s.reaches(operation, scheduled(contract.ActivityObserve))
+			s.reports(2, available()...)
+			s.reaches(operation, scheduled(contract.ActivityDeleteOrphaned))
+			s.confirms()
+			s.ended(operation)
+			return operation
+		},
+	})
+}
+
+// confirms the deletion when it has been asked for.
+func (s *stage) confirms() {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool { return s.maestro.ConfirmDelete(s.uid()) == nil }, patience, 20*time.Millisecond)
+}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,7 +59,11 @@ func newStage(t *testing.T, address, scenario string) *stage {
 	})
 	require.NoError(t, err)
 	t.Cleanup(temporal.Close)
-	fake := fakemaestro.New(t, fakemaestro.Options{Generation: fakemaestro.Loose, Consumers: []string{consumer}})
+	server := fakemaestro.Loose
+	if strings.HasPrefix(scenario, "recreated") {
+		server = fakemaestro.Strict
+	}
+	fake := fakemaestro.New(t, fakemaestro.Options{Generation: server, Consumers: []string{consumer}})
 	queue := "record-" + scenario
 	worker, err := wiring.New(ctx, temporal, wiring.Config{
 		TaskQueue: queue, Namespace: client.DefaultNamespace, ResultsDir: t.TempDir(), StopTimeout: time.Second,
