@@ -17,6 +17,7 @@ type applyFlags struct {
 	manifestName, consumer, wait, patience, grace string
 	generation                                    int64
 	force                                         bool
+	onImmutable                                   string
 }
 
 func (a *app) applyCommand() *cobra.Command {
@@ -43,6 +44,7 @@ running; a work that already is as wanted is not written again.`,
 	graceFlag(set, &flags.grace)
 	set.Int64Var(&flags.generation, "generation", 0, "HyperFleet generation; an older one never replaces a newer one (default: the work's annotation)")
 	set.BoolVar(&flags.force, "force", false, "overwrite the work of another owner, or other content of the same generation")
+	onImmutableFlag(set, &flags.onImmutable)
 	shared.add(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		return a.operate(command, shared, func(ctx context.Context, settings config.CLI) (contract.Request, error) {
@@ -50,6 +52,7 @@ running; a work that already is as wanted is not written again.`,
 				Source: settings.SourceID, Consumer: flags.consumer, Action: contract.ActionApply,
 				Generation: flags.generation, Wait: flags.wait, Force: flags.force, AllowPlaintextSecrets: flags.plaintext,
 				Timeout: timeoutOf(command), Patience: flags.patience, Grace: flags.grace,
+				OnImmutable: contract.OnImmutable(flags.onImmutable),
 			}
 			if err := required("--manifest-file", flags.file, "--consumer", flags.consumer); err != nil {
 				return request, err

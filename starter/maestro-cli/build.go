@@ -25,6 +25,7 @@ type buildFlags struct {
 	output, outputFile, format string
 	dryRun, apply, showSecrets bool
 	wait, patience, grace      string
+	onImmutable                string
 
 	// target of output, outputFile and format, read before the program takes --output for its own.
 	target    buildTarget
@@ -74,6 +75,7 @@ YAML file or a JSON List, and apply takes one work a file. On standard output th
 	set.Lookup("wait").NoOptDefVal = conditionAvailable
 	patienceFlag(set, &flags.patience)
 	graceFlag(set, &flags.grace)
+	onImmutableFlag(set, &flags.onImmutable)
 	shared.add(command)
 	for _, name := range []string{"wait", "patience", "grace", "detach", "cancel-on-interrupt", "allow-plaintext-secrets"} {
 		flag := set.Lookup(name)
@@ -129,7 +131,7 @@ func (f *buildFlags) check(command *cobra.Command) error {
 	envelope := contract.Request{
 		Source: program, Consumer: cmp.Or(f.consumer, "any"), Action: contract.ActionMerge, Name: cmp.Or(f.name, "any"), Adapter: f.adapter,
 		Manifests: []json.RawMessage{json.RawMessage("{}")}, Generation: f.generation,
-		Timeout: timeoutOf(command), Patience: f.patience, Grace: f.grace,
+		Timeout: timeoutOf(command), Patience: f.patience, Grace: f.grace, OnImmutable: contract.OnImmutable(f.onImmutable),
 	}
 	if err := envelope.Check(); err != nil {
 		bad("%w", err)
@@ -152,6 +154,7 @@ func (a *app) buildRequests(ctx context.Context, command *cobra.Command, setting
 	for index := range requests {
 		requests[index].Wait, requests[index].Timeout = flags.wait, timeoutOf(command)
 		requests[index].Patience, requests[index].Grace = flags.patience, flags.grace
+		requests[index].OnImmutable = contract.OnImmutable(flags.onImmutable)
 	}
 	return requests, err
 }
@@ -278,7 +281,7 @@ func (a *app) merge(ctx context.Context, server *lookup, one *merged) error {
 		a.say("warning: " + warning)
 	}
 	if one.stored != nil && !manifest.SameSet(one.stored.Work, one.merge.Work) {
-		a.say(fmt.Sprintf("note: %s: %s", work, setChanges()))
+		a.say(fmt.Sprintf("note: %s: %s", work, setChanges(one.request.OnImmutable)))
 	}
 	return nil
 }

@@ -158,3 +158,21 @@ func TestBuildApplyDetached(t *testing.T) {
 	assert.NoFileExists(t, path)
 	assert.Equal(t, 2, strings.Count(b.stderr.String(), "attach again"))
 }
+
+func TestFlagsOfRecreationAndDeletionReachTheRequest(t *testing.T) {
+	pool := manifestFile(t, onePool)
+	assert.Equal(t, contract.OnImmutableRecreate, requested(t, buildOf("--apply", "--nodepool-file", pool, "--on-immutable", "recreate")...)[0].OnImmutable)
+	work := manifestFile(t, workYAML)
+	assert.Equal(t, contract.OnImmutableRecreate, requested(t, "apply", "--manifest-file", work, "--consumer", "cluster-a1", "--on-immutable=recreate")[0].OnImmutable)
+	deletion := requested(t, "delete", "--name", "web", "--consumer", "cluster-a1", "--orphan", "--adapter", "np", "--force")[0]
+	assert.True(t, deletion.Orphan)
+	assert.True(t, deletion.Force)
+	assert.Equal(t, "np", deletion.Adapter)
+
+	b := &bench{}
+	assert.Equal(t, 2, b.run(buildOf("--apply", "--nodepool-file", pool, "--on-immutable", "maybe")...))
+	assert.Contains(t, b.stderr.String(), `onImmutable "maybe": give fail or recreate`)
+	b = &bench{maestro: storing(t, storedYAML)}
+	b.run(buildOf("--dry-run", "--name", "web", "--resource-file", manifestFile(t, objectYAML), "--on-immutable", "recreate")...)
+	assert.Contains(t, b.stderr.String(), "the work is deleted without its objects and created again")
+}

@@ -16,9 +16,9 @@ import (
 
 // deleteFlags are the flags of delete that become parts of its request.
 type deleteFlags struct {
-	wait, patience string
-	generation     int64
-	dryRun         bool
+	wait, patience, adapter string
+	generation              int64
+	dryRun, orphan, force   bool
 }
 
 func (a *app) deleteCommand() *cobra.Command {
@@ -30,7 +30,8 @@ func (a *app) deleteCommand() *cobra.Command {
 		Short: "Delete a stored ManifestWork, and wait until the cluster has confirmed",
 		Long: `Delete a stored ManifestWork, and wait until the cluster has confirmed.
 
-Without --wait the command ends when Maestro has accepted the deletion. A work that does not exist is a success.`,
+Without --wait the command ends when Maestro has accepted the deletion. A work that does not exist is a success, unless another
+source has one of this name. --orphan first tells the cluster's agent to keep the objects, and waits until it has heard that.`,
 		Example: `  maestro-cli delete --name web --consumer cluster-a1 --wait`,
 		Args:    noArguments,
 	}
@@ -41,6 +42,9 @@ Without --wait the command ends when Maestro has accepted the deletion. A work t
 	patienceFlag(set, &flags.patience)
 	set.Int64Var(&flags.generation, "generation", 0, "HyperFleet generation of the deletion")
 	set.BoolVar(&flags.dryRun, "dry-run", false, "say what would be deleted, and change nothing; asks Maestro and needs no Temporal")
+	set.BoolVar(&flags.orphan, "orphan", false, "leave the objects on the cluster")
+	set.StringVar(&flags.adapter, "adapter", "", "refuse to delete the work of another adapter than this one (label hyperfleet.io/adapter)")
+	set.BoolVar(&flags.force, "force", false, "delete the work of another adapter, or succeed although only another source has a work of this name")
 	shared.add(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		if flags.dryRun {
@@ -50,6 +54,7 @@ Without --wait the command ends when Maestro has accepted the deletion. A work t
 			request := contract.Request{
 				Source: settings.SourceID, Consumer: work.consumer, Action: contract.ActionDelete, Name: work.name,
 				Generation: flags.generation, Timeout: timeoutOf(command), Patience: flags.patience,
+				Orphan: flags.orphan, Adapter: flags.adapter, Force: flags.force,
 			}
 			if err := work.check(); err != nil {
 				return request, err

@@ -194,7 +194,10 @@ func compare(stored *manifest.Stored, desired *workv1.ManifestWork) (diffDocumen
 }
 
 // setChanges is what an update meets that does not keep the set of manifests.
-func setChanges() string {
+func setChanges(onImmutable contract.OnImmutable) string {
+	if onImmutable == contract.OnImmutableRecreate {
+		return "the number, the order or an apiVersion of the manifests changes; where Maestro refuses that, the work is deleted without its objects and created again"
+	}
 	return fmt.Sprintf("the number, the order or an apiVersion of the manifests changes; a Maestro before 2026-02-11 refuses that with %s: %s",
 		contract.ErrManifestSetImmutable, act(contract.ErrManifestSetImmutable))
 }
@@ -209,7 +212,7 @@ func diffNotes(stored *manifest.Stored, desired *workv1.ManifestWork, document d
 		notes = append(notes, applyWould(err))
 	}
 	if document.SetChanges {
-		notes = append(notes, "note: "+setChanges())
+		notes = append(notes, "note: "+setChanges(contract.OnImmutableFail))
 	}
 	return notes
 }

@@ -51,6 +51,10 @@ func graceFlag(set *pflag.FlagSet, value *string) {
 	set.StringVar(value, "grace", "", "how long a wait bears that the cluster cannot apply a manifest for a reason that does not heal by itself (default 30s)")
 }
 
+func onImmutableFlag(set *pflag.FlagSet, value *string) {
+	set.StringVar(value, "on-immutable", "", "when Maestro refuses a change of the set of manifests: fail, or recreate, which deletes the work without its objects and creates it again (default fail)")
+}
+
 // target names a stored work.
 type target struct{ name, consumer string }
 

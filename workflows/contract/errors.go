@@ -76,7 +76,7 @@ var Rules = map[ErrorType]Rule{
 	ErrInvalidInput:         {Act: "correct the request and send it again"},
 	ErrInvalidManifest:      {Act: "correct what is named and run it again"},
 	ErrTooLarge:             {Act: "Maestro and its agents take at most 500 KiB of manifests in one work"},
-	ErrManifestSetImmutable: {Act: "use one ManifestWork per nodepool, keep the same manifests in the same order, delete and apply again, or upgrade Maestro to 2026-02-11 or later"},
+	ErrManifestSetImmutable: {Act: "use one ManifestWork per nodepool, keep the same manifests in the same order, let the operation recreate the work (--on-immutable recreate), or upgrade Maestro to 2026-02-11 or later"},
 	ErrManifestRefused:      {Act: "correct what the message names and apply again"},
 	ErrOwnershipConflict:    {Act: "name that owner (--adapter) if you merge for it, use another name, or force the write if it has given the work up"},
 	ErrGenerationConflict:   {Act: "raise the generation, or force the write"},
