@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -157,6 +158,10 @@ func (l *look) deleting(stored *manifest.Stored) (*contract.ObserveResult, *cont
 		if option := stored.Work.Spec.DeleteOption; option != nil && option.PropagationPolicy != "" {
 			text += fmt.Sprintf(", policy %s", option.PropagationPolicy)
 		}
+		text += ": its agent is away, or finalizers keep objects"
+		if !stored.Status.Reported {
+			text = strings.Replace(text, "its agent is away", "its agent, which has never reported for this work, is away", 1)
+		}
 	}
 	l.remember(l.snapshot(stored, manifest.Evaluate(stored.Status, stored.Version, l.expression), text))
 	return nil, contract.Errorf(contract.ErrNotReady, "%s", text)
@@ -254,6 +259,9 @@ func (l *look) timedOut(missing *contract.Error) contract.ObserveResult {
 	result := l.last()
 	result.Outcome, result.Failure = contract.ObserveTimedOut, contract.ErrWaitTimeout
 	result.Message = fmt.Sprintf("not met by %s: %s", l.params.Until.UTC().Format(time.RFC3339), missing.Message)
+	if l.params.Deleted && missing.Type == contract.ErrNotReady {
+		result.Failure = contract.ErrDeletionUnconfirmed
+	}
 	if missing.Type != contract.ErrNotReady {
 		result.Message += l.lastWords()
 	}

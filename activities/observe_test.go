@@ -137,7 +137,7 @@ func TestDeletionIsWaitedForUntilTheBundleIsGone(t *testing.T) {
 	w.stored.Work.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
 	w.waits("deleting since 2026-03-02T10:00:00Z")
 	late := *w
-	late.after(time.Minute).ends(contract.ObserveTimedOut, contract.ErrWaitTimeout,
+	late.after(time.Minute).ends(contract.ObserveTimedOut, contract.ErrDeletionUnconfirmed,
 		"deleting since 2026-03-02T10:00:00Z, the cluster has not confirmed it, policy Foreground")
 	result := w.after(50*time.Second).fails(maestro.ErrNotFound).ends(contract.ObserveGone, "", "work web on cluster-a1 is gone")
 	assert.Equal(t, contract.StatusDeleted, result.Status)

@@ -58,6 +58,7 @@ var (
 		contract.ErrVanished:             exitFailed,
 		contract.ErrClosing:              exitFailed,
 		contract.ErrWaitTimeout:          exitTimedOut,
+		contract.ErrDeletionUnconfirmed:  exitTimedOut,
 		contract.ErrCancelled:            exitFailed,
 		contract.ErrReportFailed:         exitFailed,
 		contract.ErrInternal:             exitFailed,

@@ -49,6 +49,9 @@ const (
 	ErrVanished ErrorType = "Vanished"
 	// ErrWaitTimeout: the deadline passed before the condition was met.
 	ErrWaitTimeout ErrorType = "WaitTimeout"
+	// ErrDeletionUnconfirmed: the deadline passed before the cluster confirmed a deletion. Its agent is away, or a finalizer
+	// keeps an object: Maestro cannot tell which, because an agent reports nothing until all objects are gone.
+	ErrDeletionUnconfirmed ErrorType = "DeletionUnconfirmed"
 	// ErrCancelled: somebody cancelled the operation.
 	ErrCancelled ErrorType = "Cancelled"
 	// ErrReportFailed: the outcome could not be delivered.
@@ -90,6 +93,7 @@ var Rules = map[ErrorType]Rule{
 	ErrApplyFailed:          {Act: "correct the manifest that the message names and apply again"},
 	ErrVanished:             {Act: "find out who deleted the work and apply again"},
 	ErrWaitTimeout:          {Act: "read the message for what was missing; wait again, or look at the cluster's agent"},
+	ErrDeletionUnconfirmed:  {Act: "look at the cluster's agent and at the finalizers of the work's objects; the deletion stays requested, wait for Deleted again"},
 	ErrCancelled:            {Act: "start the operation again if it is still wanted"},
 	ErrReportFailed:         {Act: "correct the report's target; the operation itself has ended as the message says"},
 	ErrClosing:              {Retryable: true, Delay: 200 * time.Millisecond, Act: "submit the request again"},

@@ -105,7 +105,7 @@ func (op *operation) fail(failure *contract.Error) {
 		op.result.Status = contract.StatusSuperseded
 	case contract.ErrCancelled:
 		op.result.Status = contract.StatusCancelled
-	case contract.ErrWaitTimeout:
+	case contract.ErrWaitTimeout, contract.ErrDeletionUnconfirmed:
 		op.result.Status = contract.StatusTimedOut
 	case contract.ErrVanished:
 		op.result.Status = contract.StatusNotFound
