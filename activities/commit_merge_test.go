@@ -58,7 +58,7 @@ func (s *store) put(version int, manifests, more string) {
 		uid, uid, consumer, version, name, consumer, manifests, more)), fakemaestro.OwnedBy(source)))
 }
 
-const workersPool = `{"apiVersion":"hypershift.openshift.io/v1beta1","kind":"NodePool","metadata":{"name":"workers","namespace":"pools"},` +
+const workersPool = `{"apiVersion":"hypershift.openshift.io/v1beta1","kind":"NodePool","metadata":{"name":"workers","namespace":"pools","labels":{"hyperfleet.io/cluster-name":"west-1"}},` +
 	`"spec":{"clusterName":"w1","replicas":2,"release":{"image":"registry.example.test/release:4.17.3"}}}`
 
 func TestMergeCreatesAndThenChangesNothing(t *testing.T) {
@@ -126,7 +126,7 @@ func TestConcurrentMergesLoseNothing(t *testing.T) {
 
 func TestMergeThatLosesTheRaceIsMergedAgain(t *testing.T) {
 	s := newStore(t, fakemaestro.Loose)
-	s.put(1, strings.Replace(workersPool, `"w1"`, `"west-1"`, 1), "")
+	s.put(1, workersPool, "")
 	s.interferes(2, func(n int) contract.CommitParams { return mergePool(fmt.Sprintf("rival-%d", n), n) })
 	s.stores(mergePool("mine", 9), contract.CommitUpdated, 4)
 	assert.Equal(t, map[string]string{"workers": "2", "rival-1": "1", "rival-2": "2", "mine": "9"}, s.replicas())
@@ -177,7 +177,7 @@ func TestMergeKeepsExecutorDeleteOptionAndConfigs(t *testing.T) {
 
 func TestRemovedManifestDoesNotComeBack(t *testing.T) {
 	s := newStore(t, fakemaestro.Loose)
-	s.put(1, strings.Replace(workersPool, `"w1"`, `"west-1"`, 1), "")
+	s.put(1, workersPool, "")
 	add := func(generation int64) contract.CommitParams {
 		params := mergePool("gpu", 1)
 		params.Generation = generation

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -118,25 +119,23 @@ func removals(stored *Stored, desired *workv1.ManifestWork, generation int64) to
 			held[h.identity()] = removed.held(h)
 		}
 	}
-	records := removed
 	given := map[Identity]bool{}
 	for _, manifest := range desired.Spec.Workload.Manifests {
-		if id, err := Identify(manifest); err == nil {
-			given[id] = true
+		id, err := Identify(manifest)
+		if err != nil {
+			continue
+		}
+		given[id] = true
+		// The work's generation judges the manifests that have none of their own.
+		if generation > 0 || generationOf(manifest) > 0 {
 			removed = removed.without(id)
+		} else {
+			removed = removed.with(id, held[id])
 		}
 	}
 	for _, manifest := range stored.Work.Spec.Workload.Manifests {
 		if id, err := Identify(manifest); err == nil && !given[id] {
-			removed = removed.with(id, max(held[id], generation))
-		}
-	}
-	if generation > 0 {
-		return removed // it judges the manifests that have none of their own
-	}
-	for _, manifest := range desired.Spec.Workload.Manifests {
-		if id, err := Identify(manifest); err == nil && generationOf(manifest) == 0 {
-			removed = removed.with(id, max(held[id], records.of(id)))
+			removed = removed.with(id, max(cmp.Or(held[id], stored.Generation()), generation))
 		}
 	}
 	return removed
@@ -153,8 +152,10 @@ func older(stored *Stored, desired *workv1.ManifestWork) string {
 		}
 	}
 	whole, _ := contract.ParseGeneration(desired.Annotations[contract.AnnotationGeneration])
+	given := map[Identity]bool{}
 	for _, manifest := range desired.Spec.Workload.Manifests {
 		id, err := Identify(manifest)
+		given[id] = true
 		want := generationOf(manifest)
 		if want == 0 {
 			want = whole
@@ -170,6 +171,11 @@ func older(stored *Stored, desired *workv1.ManifestWork) string {
 		}
 		if gone := removed.of(id); want <= gone {
 			return fmt.Sprintf("%s was removed at generation %d, this request's is %d", id, gone, want)
+		}
+	}
+	for _, manifest := range stored.Work.Spec.Workload.Manifests {
+		if id, err := Identify(manifest); err == nil && !given[id] && whole > 0 && whole < have[id] {
+			return fmt.Sprintf("%s, which it does not hold, is of generation %d, this request's is %d", id, have[id], whole)
 		}
 	}
 	return ""

@@ -220,3 +220,36 @@ func TestGenerationsOutliveAWriteWithoutThem(t *testing.T) {
 	_, err = Merge(merged, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 6})
 	assert.ErrorContains(t, err, "holds generation 7")
 }
+
+func TestOlderWholeWriteDoesNotRemoveWhatIsNewer(t *testing.T) {
+	stored := storedWork(pool("a", 1, 5, ""), pool("b", 1, 0, ""))
+	_, _, err := Decide(stored, Desired(partWork(pool("b", 1, 0, "")), "c1", 3), false)
+	assert.Equal(t, contract.ErrSuperseded, contract.TypeOf(err))
+	assert.ErrorContains(t, err, "pools/a, which it does not hold, is of generation 5")
+	_, work, err := Decide(stored, partWork(pool("b", 1, 0, "")), false)
+	require.NoError(t, err, "without a generation it is newer")
+	_, err = Merge(&Stored{Consumer: "c1", Work: work}, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 4})
+	assert.ErrorContains(t, err, "was removed at generation 5")
+}
+
+// What a whole work of generation 5 holds is of that generation, also when it is gone.
+func TestRemovalByAWriteWithoutAGenerationIsOfTheWorks(t *testing.T) {
+	stored := storedWork(pool("x", 1, 0, ""), pool("z", 1, 0, ""))
+	stored.Work.Annotations = map[string]string{contract.AnnotationGeneration: "5"}
+	_, work, err := Decide(stored, partWork(pool("x", 1, 0, "")), false)
+	require.NoError(t, err)
+	after := &Stored{Consumer: "c1", Work: work}
+	_, err = Merge(after, Part{Work: partWork(pool("z", 1, 0, "")), Generation: 3})
+	assert.ErrorContains(t, err, "was removed at generation 5")
+	removed := mergeAll(t, stored, Part{Work: partWork(), Remove: []Identity{poolID("z")}})
+	_, err = Merge(removed, Part{Work: partWork(pool("z", 1, 0, "")), Generation: 3})
+	assert.ErrorContains(t, err, "was removed at generation 5")
+}
+
+func TestRecordsKeepTheirOrder(t *testing.T) {
+	stored := storedWork(pool("x", 1, 0, ""))
+	stored.Work.Annotations = map[string]string{contract.AnnotationRemoved: `[{"manifest":"NodePool.hypershift.openshift.io/pools/x","generation":3},{"manifest":"NodePool.hypershift.openshift.io/pools/z","generation":4}]`}
+	write, _, err := Decide(stored, partWork(pool("x", 1, 0, "")), false)
+	require.NoError(t, err)
+	assert.Equal(t, WriteNothing, write)
+}

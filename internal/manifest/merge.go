@@ -3,6 +3,7 @@ package manifest
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -18,6 +19,8 @@ type Part struct {
 	Work *workv1.ManifestWork
 	// Render gives further manifests that depend on the stored ones; nil when there are none.
 	Render func(stored []workv1.Manifest) ([]workv1.Manifest, error)
+	// Cluster is the one that rendered NodePools belong to; "" when none are rendered.
+	Cluster string
 	// Remove are manifests to take out of the work.
 	Remove []Identity
 	// Owner is the adapter that merges, whose label each manifest of the part gets; "" when only the label of Work may
@@ -82,12 +85,14 @@ type merger struct {
 	// at is where each stored manifest that can be identified stands; a doubled one is never touched.
 	at      map[Identity]int
 	doubled map[Identity]bool
-	removed tombstones
-	gone    map[int]bool
+	// labelled are the stored NodePools with a cluster's label.
+	labelled map[Identity]bool
+	removed  tombstones
+	gone     map[int]bool
 }
 
 func newMerger(stored *Stored, part Part) (*merger, error) {
-	m := &merger{part: part, owner: cmp.Or(part.Owner, part.Work.Labels[contract.LabelOwner]), stored: stored, at: map[Identity]int{}, doubled: map[Identity]bool{}, given: map[Identity]bool{}, gone: map[int]bool{}}
+	m := &merger{part: part, owner: cmp.Or(part.Owner, part.Work.Labels[contract.LabelOwner]), stored: stored, at: map[Identity]int{}, doubled: map[Identity]bool{}, labelled: map[Identity]bool{}, given: map[Identity]bool{}, gone: map[int]bool{}}
 	if stored == nil {
 		m.work = &workv1.ManifestWork{TypeMeta: part.Work.TypeMeta}
 		m.work.Name, m.work.Namespace = part.Work.Name, part.Work.Namespace
@@ -113,6 +118,9 @@ func newMerger(stored *Stored, part Part) (*merger, error) {
 			continue
 		}
 		m.at[id] = index
+		if id.isNodepool() {
+			m.labelled[id] = labelOf(manifest, labelCluster) != ""
+		}
 	}
 	var err error
 	if m.removed, err = readTombstones(m.work); err != nil && !part.Force {
@@ -202,6 +210,7 @@ func (m *merger) put() error {
 			return err
 		}
 	}
+	late = append(late, m.newerPools()...)
 	if len(late) > 0 {
 		return contract.Errorf(contract.ErrSuperseded, "work %s on %s: %s; this request is %s",
 			m.work.Name, m.work.Namespace, strings.Join(late, ", "), m.generation())
@@ -211,6 +220,27 @@ func (m *merger) put() error {
 	}
 	m.work.Spec.Workload.Manifests = manifests
 	return nil
+}
+
+// newerPools are the stored NodePools of a pool that the part holds with other zones, and an older generation: adding the
+// part's would give the pool nodes twice.
+func (m *merger) newerPools() []string {
+	pools := map[[2]string]int64{}
+	for _, manifest := range m.incoming {
+		if h, _ := readHead(manifest); h.Metadata.Labels[labelNodepool] != "" {
+			pools[[2]string{h.Metadata.Labels[labelCluster], h.Metadata.Labels[labelNodepool]}] = h.generation()
+		}
+	}
+	var late []string
+	for id, at := range m.at {
+		h, _ := readHead(m.work.Spec.Workload.Manifests[at])
+		want, found := pools[[2]string{h.Metadata.Labels[labelCluster], h.Metadata.Labels[labelNodepool]}]
+		if held := m.removed.held(h); found && want > 0 && want < held && !m.given[id] {
+			late = append(late, fmt.Sprintf("%s of the same pool holds generation %d", id, held))
+		}
+	}
+	slices.Sort(late)
+	return late
 }
 
 func (m *merger) generation() string {
@@ -224,9 +254,12 @@ func (m *merger) generation() string {
 func (m *merger) settle(id Identity, stored, given workv1.Manifest) (workv1.Manifest, error) {
 	there, _ := readHead(stored)
 	fresh, _ := readHead(given)
-	owner := cmp.Or(fresh.Metadata.Labels[contract.LabelOwner], m.owner)
-	if err := m.owned(id, there, owner); err != nil {
+	if err := m.owned(id, there, cmp.Or(m.part.Owner, fresh.Metadata.Labels[contract.LabelOwner], m.owner)); err != nil {
 		return stored, err
+	}
+	if cluster := there.Metadata.Labels[labelCluster]; id.isNodepool() && cluster != "" && m.part.Cluster != "" && cluster != m.part.Cluster && !m.part.Force {
+		return stored, contract.Errorf(contract.ErrOwnershipConflict, "%s in work %s on %s belongs to the cluster %s, this request's is %q",
+			id, m.work.Name, m.work.Namespace, cluster, m.part.Cluster)
 	}
 	for _, label := range []string{labelCluster, labelNodepool} {
 		if have, other := there.Metadata.Labels[label], fresh.Metadata.Labels[label]; have != "" && other != "" && have != other && !m.part.Force {
@@ -298,6 +331,9 @@ func (m *merger) replace() error {
 	for _, manifest := range m.stored.Work.Spec.Workload.Manifests {
 		id, err := Identify(manifest)
 		if err != nil {
+			continue
+		}
+		if cluster := labelOf(manifest, labelCluster); id.isNodepool() && cluster != "" && m.part.Cluster != "" && cluster != m.part.Cluster {
 			continue
 		}
 		owner := labelOf(manifest, contract.LabelOwner)

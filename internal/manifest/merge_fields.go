@@ -62,9 +62,14 @@ func (m *merger) fields() error {
 	if m.stored != nil && !m.part.Force {
 		delete(labels, contract.LabelOwner)
 	}
-	m.work.Labels = put(m.work.Labels, labels)
 	annotations := maps.Clone(given.Annotations)
 	delete(annotations, contract.AnnotationGeneration) // the part's, which its manifests carry
+	sets := len(labels)+len(annotations)+len(given.OwnerReferences)+len(given.Spec.ManifestConfigs) > 0 || given.Spec.DeleteOption != nil || given.Spec.Executor != nil
+	if m.stored != nil && sets && m.part.Generation > 0 && m.part.Generation < m.stored.Generation() {
+		return contract.Errorf(contract.ErrSuperseded, "work %s on %s holds generation %d, and this request of generation %d changes more of it than its manifests",
+			m.work.Name, m.work.Namespace, m.stored.Generation(), m.part.Generation)
+	}
+	m.work.Labels = put(m.work.Labels, labels)
 	m.work.Annotations = put(m.work.Annotations, annotations)
 	if given.Spec.DeleteOption != nil {
 		m.work.Spec.DeleteOption = given.Spec.DeleteOption.DeepCopy()
@@ -133,20 +138,19 @@ func (m *merger) idleConfigs() []string {
 	return warnings
 }
 
-// hosted are the new NodePools that belong to another hosted cluster than their label says, because the work's other
-// NodePools do.
+// hosted are the NodePools that get the label of one cluster and belong to a hosted cluster of another name: because they
+// were stored without a label, or because the work's other NodePools do. Names may differ; a wrong work would look the same.
 func (m *merger) hosted() []string {
 	var warnings []string
 	for index, manifest := range m.incoming {
-		id := m.ids[index]
-		if _, there := m.at[id]; there || id.Kind != nodepoolKind || id.Group != nodepoolGroup {
+		id, cluster := m.ids[index], labelOf(manifest, labelCluster)
+		if !id.isNodepool() || cluster == "" || cluster != m.part.Cluster || m.labelled[id] {
 			continue
 		}
 		value, _ := decodeExact(manifest.Raw)
 		object, _ := value.(map[string]any)
-		cluster := labelOf(manifest, labelCluster)
-		if name, _ := dig(object, "spec", "clusterName").(string); cluster != "" && name != cluster {
-			warnings = append(warnings, fmt.Sprintf("%s is made for the hosted cluster %s, as the work's other NodePools are, and not for %s", id, name, cluster))
+		if name, _ := dig(object, "spec", "clusterName").(string); name != cluster {
+			warnings = append(warnings, fmt.Sprintf("%s of %s is a NodePool of the hosted cluster %s, as the stored work has it", id, cluster, name))
 		}
 	}
 	return warnings

@@ -352,24 +352,13 @@ func TestMergeDoesNotLowerTheGenerationOfTheWork(t *testing.T) {
 	stored := storedWork(pool("a", 1, 0, ""))
 	stored.Work.Annotations = map[string]string{contract.AnnotationGeneration: "9"}
 	part := partWork(pool("b", 1, 0, ""))
-	part.Annotations = map[string]string{contract.AnnotationGeneration: "5", "note": "x"}
+	part.Annotations = map[string]string{contract.AnnotationGeneration: "5"}
 	work := mergeAll(t, stored, Part{Work: part, Generation: 5}).Work
 	assert.Equal(t, "9", work.Annotations[contract.AnnotationGeneration])
+	part.Annotations["note"] = "x"
+	work = mergeAll(t, stored, Part{Work: part, Generation: 10}).Work
+	assert.Equal(t, "9", work.Annotations[contract.AnnotationGeneration], "a part does not make the rest newer")
 	assert.Equal(t, "x", work.Annotations["note"])
-}
-
-func TestMergeWarnsOfANewPoolOnAnotherHostedCluster(t *testing.T) {
-	config := pools(t, poolConfig("name: w, instanceType: m5.large, replicas: 1"))
-	part := Part{Work: partWork(), Render: func(stored []workv1.Manifest) ([]workv1.Manifest, error) {
-		return config.Render(DefaultNodepoolTemplate(), stored)
-	}}
-	stored := storedWork(storedPool("here", "other", `{"clusterName":"c"}`))
-	merged, err := Merge(stored, part)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"NodePool.hypershift.openshift.io/here/w is made for the hosted cluster c, as the work's other NodePools are, and not for a1"}, merged.Warnings)
-	again, err := Merge(&Stored{Consumer: "c1", Work: merged.Work}, part)
-	require.NoError(t, err)
-	assert.Empty(t, again.Warnings, "said once")
 }
 
 func configFor(group, resource, namespace, name string) workv1.ManifestConfigOption {
@@ -422,4 +411,82 @@ func TestPartMayChangeTheWorkWithoutAManifest(t *testing.T) {
 	require.NoError(t, err)
 	_, err = empty.Check("c1")
 	assert.ErrorContains(t, err, "spec.workload.manifests: empty, give at least one manifest")
+}
+
+func TestMergeSaysWhenHostedClusterAndClusterDiffer(t *testing.T) {
+	config := pools(t, poolConfig("name: w, instanceType: m5.large, replicas: 1"))
+	part := Part{Work: partWork(), Cluster: "a1", Render: func(stored []workv1.Manifest) ([]workv1.Manifest, error) {
+		return config.Render(DefaultNodepoolTemplate(), stored)
+	}}
+	for _, name := range []string{"other", "w"} {
+		merged, err := Merge(storedWork(storedPool("here", name, `{"clusterName":"c"}`)), part)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"NodePool.hypershift.openshift.io/here/w of a1 is a NodePool of the hosted cluster c, as the stored work has it"}, merged.Warnings)
+		again, err := Merge(&Stored{Consumer: "c1", Work: merged.Work}, part)
+		require.NoError(t, err)
+		assert.Empty(t, again.Warnings, "said once")
+	}
+}
+
+// Two clusters in one work: neither sees the other's pools, whoever comes first.
+func TestPoolsOfTwoClustersInOneWork(t *testing.T) {
+	part := func(cluster, pool string) Part {
+		config := pools(t, strings.Replace(poolConfig("name: "+pool+", instanceType: m5.large, replicas: 1"), "a1", cluster, 1))
+		return Part{Work: partWork(), Owner: "nodepool", Cluster: cluster, Render: func(stored []workv1.Manifest) ([]workv1.Manifest, error) {
+			return config.Render(DefaultNodepoolTemplate(), stored)
+		}}
+	}
+	stored := mergeAll(t, nil, part("west", "workers"), part("east", "workers"), part("east", "gpu"), part("west", "gpu"))
+	ids, err := Identities(stored.Work)
+	require.NoError(t, err)
+	var names []string
+	for _, id := range ids {
+		names = append(names, id.Name)
+	}
+	assert.Equal(t, []string{"west-workers", "east-workers", "east-gpu", "west-gpu"}, names)
+	replacing := part("east", "gpu")
+	replacing.Strategy = contract.StrategyReplace
+	assert.Len(t, mergeAll(t, stored, replacing).Work.Spec.Workload.Manifests, 3, "another cluster's stay")
+
+	// A template that sets no labels does not hide whose a pool is.
+	bare := customTemplate(t, "apiVersion: hypershift.openshift.io/v1beta1\nkind: NodePool\nmetadata: {name: west-workers, namespace: clusters}\nspec: {replicas: 0}\n")
+	theirs := part("east", "workers")
+	config := pools(t, strings.Replace(poolConfig("name: workers, instanceType: m5.large, replicas: 0"), "a1", "east", 1))
+	theirs.Render = func(stored []workv1.Manifest) ([]workv1.Manifest, error) { return config.Render(bare, stored) }
+	_, err = Merge(stored, theirs)
+	assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
+	assert.ErrorContains(t, err, `belongs to the cluster west, this request's is "east"`)
+}
+
+func TestLateZonesOfAPoolAreRefused(t *testing.T) {
+	part := func(generation int64, zones string) Part {
+		config := pools(t, poolConfig("name: gpu, instanceType: m5.large, replicas: 2"+zones))
+		return Part{Work: partWork(), Cluster: "a1", Generation: generation, Render: func(stored []workv1.Manifest) ([]workv1.Manifest, error) {
+			return config.Render(DefaultNodepoolTemplate(), stored)
+		}}
+	}
+	stored := mergeAll(t, nil, part(5, ", zones: [a, b]"))
+	_, err := Merge(stored, part(4, ""))
+	assert.Equal(t, contract.ErrSuperseded, contract.TypeOf(err))
+	assert.ErrorContains(t, err, "a1-gpu-a of the same pool holds generation 5")
+	_, err = Merge(stored, part(6, ""))
+	assert.NoError(t, err)
+}
+
+func TestOlderPartDoesNotChangeTheWorkItself(t *testing.T) {
+	stored := storedWork(pool("a", 1, 0, ""))
+	stored.Work.Annotations = map[string]string{contract.AnnotationGeneration: "9"}
+	part := partWork()
+	part.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	for generation, want := range map[int64]contract.ErrorType{3: contract.ErrSuperseded, 9: "", 0: ""} {
+		_, err := Merge(stored, Part{Work: part, Generation: generation})
+		assert.Equal(t, want, contract.TypeOf(err), "%d", generation)
+	}
+}
+
+func TestAdapterIsNotTakenFromTheManifest(t *testing.T) {
+	_, err := Merge(storedWork(pool("a", 1, 0, "b")), Part{Work: partWork(pool("a", 2, 0, "b")), Owner: "a"})
+	assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
+	_, err = Merge(storedWork(pool("a", 1, 0, "b")), Part{Work: partWork(pool("a", 2, 0, "b"))})
+	assert.NoError(t, err, "an export that goes back")
 }

@@ -18,9 +18,10 @@ const labelCluster = "hyperfleet.io/cluster-name"
 
 // storedNodepools are the NodePools of a stored work.
 type storedNodepools struct {
+	// byName are the cluster's own: those that no label calls another cluster's.
 	byName map[string][]storedNodepool
-	// namespace and clusterName of those that no label calls another cluster's; "" when they do not agree, or when there
-	// are none. A new pool belongs to the same hosted cluster, whose namespace it must have.
+	// namespace and clusterName of the cluster's own; "" when they do not agree, or when there are none. A new pool
+	// belongs to the same hosted cluster, whose namespace it must have.
 	namespace, cluster string
 }
 
@@ -43,10 +44,10 @@ func findNodepools(stored []workv1.Manifest, cluster string) storedNodepools {
 		if err != nil || !ok {
 			continue
 		}
-		pools.byName[id.Name] = append(pools.byName[id.Name], storedNodepool{namespace: id.Namespace, object: object, raw: manifest.Raw})
-		if other, _ := dig(object, "metadata", "labels", labelCluster).(string); other != "" && other != cluster {
+		if other := labelOf(manifest, labelCluster); other != "" && other != cluster {
 			continue
 		}
+		pools.byName[id.Name] = append(pools.byName[id.Name], storedNodepool{namespace: id.Namespace, object: object, raw: manifest.Raw})
 		name, _ := dig(object, "spec", "clusterName").(string)
 		namespaces[id.Namespace], clusters[name] = true, true
 	}
@@ -74,6 +75,8 @@ func (s storedNodepools) objects(pool Nodepool, cluster string) []nodepoolObject
 	}
 	return pool.objects(cluster)
 }
+
+func (i Identity) isNodepool() bool { return i.Group == nodepoolGroup && i.Kind == nodepoolKind }
 
 func only(texts map[string]bool) string {
 	if len(texts) == 1 {

@@ -94,6 +94,7 @@ func (p *Part) renderNodepools(params contract.CommitParams) error {
 			return err
 		}
 	}
+	p.Cluster = config.Metadata.Cluster
 	p.Render = func(stored []workv1.Manifest) ([]workv1.Manifest, error) { return config.Render(template, stored) }
 	return nil
 }

@@ -61,9 +61,8 @@ running; a work that already is as wanted is not written again.`,
 			if err != nil || flags.manifestName == "" {
 				return request, err
 			}
-			request.Action = contract.ActionMerge
-			request.Generation, _ = request.EffectiveGeneration() // of the whole work, read without an error above
 			_, err = choose(flags.manifestName, &request, nil)
+			request.Action = contract.ActionMerge
 			return request, err
 		})
 	}

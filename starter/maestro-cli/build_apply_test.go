@@ -62,7 +62,7 @@ func TestBuildApplyNamesTheWorksOfNodepoolsByGranularity(t *testing.T) {
 		"cluster":    {[]string{"--granularity", "cluster", "--source-file", object}, []string{"hyperfleet-west-1"}, []string{"3-objects."}},
 		"a name":     {[]string{"--name", "shared", "--resource-file", object}, []string{"shared"}, []string{"3-objects."}},
 		"a work":     {[]string{"--source-file", manifestFile(t, workYAML)}, []string{"web"}, []string{"3-objects."}},
-		"one of it":  {[]string{"--granularity", "adapter", "--manifest-name", "gpu"}, []string{"hyperfleet-west-1-nodepool"}, []string{"gpu"}},
+		"one of it":  {[]string{"--granularity", "adapter", "--manifest-name", "gpu"}, []string{"hyperfleet-west-1-nodepool"}, []string{"west-1.gpu"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			requests := requested(t, append(buildOf("--apply", "--nodepool-file", pools), sample.more...)...)

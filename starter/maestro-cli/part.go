@@ -199,6 +199,12 @@ func (a *app) readNodepools(ctx context.Context, f partFlags, request *contract.
 
 // choose keeps the one manifest or nodepool that is meant.
 func choose(name string, request *contract.Request, pools *manifest.NodepoolConfig) (*manifest.NodepoolConfig, error) {
+	whole := contract.Request{Work: request.Work, Generation: request.Generation} // the choice has the whole work's generation
+	generation, err := whole.EffectiveGeneration()
+	if err != nil {
+		return nil, contract.Errorf(contract.ErrInvalidInput, "%w", err)
+	}
+	request.Generation = generation
 	work, err := chosenWork(name, request)
 	if err != nil {
 		return nil, err

@@ -101,38 +101,27 @@ func (r Request) sharedName() (string, error) {
 	return WorkName(granularity, head.Metadata.Cluster, r.Owner(), resource)
 }
 
-// alone: the request writes a nodepool's own work, which nobody else merges into.
+// alone: the request writes a nodepool's own work, whether its name is given or follows from the nodepool.
 func (r Request) alone() bool {
-	return r.named() && (r.Granularity == "" || r.Granularity == GranularityResource)
+	if len(r.Work) > 0 || len(r.Nodepools) == 0 || r.Granularity != "" && r.Granularity != GranularityResource {
+		return false
+	}
+	name, err := r.sharedName()
+	return err == nil && (r.Name == "" || r.Name == name)
 }
 
 // objectHead identifies a manifest; the API version does not.
 type objectHead struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Metadata   struct {
-		Name        string         `json:"name"`
-		Namespace   string         `json:"namespace"`
-		Annotations map[string]any `json:"annotations"`
-	} `json:"metadata"`
-	Items json.RawMessage `json:"items"`
+	APIVersion, Kind, Namespace, Name string
+	// Generation is the manifest's own, 0 when it has none that can be read.
+	Generation int64
+	list       bool // it has items
 }
 
 // isList: the parser of files takes such an object apart, see internal/manifest. In a request it would hide which
 // manifests are meant.
 func (h objectHead) isList() bool {
-	return h.Kind == "List" && h.APIVersion == "v1" ||
-		strings.HasSuffix(h.Kind, "List") && h.Metadata.Name == "" && bytes.HasPrefix(bytes.TrimSpace(h.Items), []byte("["))
-}
-
-// generation is the manifest's own, 0 when it has none that can be read.
-func (h objectHead) generation() int64 {
-	text, _ := h.Metadata.Annotations[AnnotationGeneration].(string)
-	generation, err := ParseGeneration(text)
-	if err != nil {
-		return 0
-	}
-	return generation
+	return h.Kind == "List" && h.APIVersion == "v1" || strings.HasSuffix(h.Kind, "List") && h.Name == "" && h.list
 }
 
 func (h objectHead) identity() string {
@@ -140,7 +129,7 @@ func (h objectHead) identity() string {
 	if !grouped {
 		group = ""
 	}
-	return strings.Join([]string{group, h.Kind, h.Metadata.Namespace, h.Metadata.Name}, "/")
+	return strings.Join([]string{group, h.Kind, h.Namespace, h.Name}, "/")
 }
 
 // removed reads Kind[.group]/name or Kind[.group]/namespace/name as far as it can: the removal of a manifest is an
@@ -149,16 +138,16 @@ func removed(text string) objectHead {
 	var head objectHead
 	parts := strings.Split(text, "/")
 	kind, group, _ := strings.Cut(parts[0], ".")
-	head.APIVersion, head.Kind, head.Metadata.Name = group+"/", kind, parts[len(parts)-1]
-	head.Metadata.Namespace = strings.Join(parts[1:max(1, len(parts)-1)], "/")
+	head.APIVersion, head.Kind, head.Name = group+"/", kind, parts[len(parts)-1]
+	head.Namespace = strings.Join(parts[1:max(1, len(parts)-1)], "/")
 	return head
 }
 
 // Part names what a merge or a removal writes inside its work, so that requests for the same part run as one operation
-// after the other, and requests for other parts beside it: the name of the one nodepool, with its cluster before it where
-// the work's name does not have it, <kind>.<name>.<digest> of the one manifest, <n>-objects.<digest> of several,
-// replace.<digest> for everything that an adapter has, or of the kinds that a request without one holds. It is "" for a
-// request that writes a whole work, and for a nodepool that has a work of its own.
+// after the other, and requests for other parts beside it: <cluster>.<nodepool> of the one nodepool, <kind>.<name>.<digest>
+// of the one manifest, <n>-objects.<digest> of several, replace.<digest> for everything that an adapter has, or of the kinds
+// that a request without one holds, fields.<digest> of a change of the work without a manifest. It is "" for a request that
+// writes a whole work, and for a nodepool that has a work of its own.
 func (r Request) Part() string {
 	if !r.partial() || r.alone() {
 		return ""
@@ -173,7 +162,7 @@ func (r Request) Part() string {
 		if head, err := headOf(raw); err == nil {
 			only = head
 			ids = append(ids, head.identity())
-			head.Metadata.Namespace, head.Metadata.Name = "", ""
+			head.Namespace, head.Name = "", ""
 			kinds = append(kinds, head.identity())
 		}
 	}
@@ -184,11 +173,7 @@ func (r Request) Part() string {
 	var pools poolsHead
 	if len(r.Nodepools) > 0 && json.Unmarshal(r.Nodepools, &pools) == nil {
 		if len(ids) == 0 && len(pools.Nodepools) == 1 && dnsLabel.MatchString(pools.Nodepools[0].Name) {
-			name := pools.Nodepools[0].Name
-			if r.named() {
-				return name // the work's name has the cluster
-			}
-			if name = pools.Metadata.Cluster + "." + name; part.MatchString(name) {
+			if name := pools.Metadata.Cluster + "." + pools.Nodepools[0].Name; part.MatchString(name) {
 				return name
 			}
 		}
@@ -200,9 +185,12 @@ func (r Request) Part() string {
 		only = removed(text)
 		ids = append(ids, only.identity())
 	}
+	if len(ids) == 0 {
+		return "fields." + digest(canonical(r.Work))[:12]
+	}
 	slices.Sort(ids)
 	sum := digest(ids...)[:12]
-	if name := strings.ToLower(only.Kind + "." + only.Metadata.Name); len(ids) == 1 && len(name) <= 100 && part.MatchString(name) {
+	if name := strings.ToLower(only.Kind + "." + only.Name); len(ids) == 1 && len(name) <= 100 && part.MatchString(name) {
 		return name + "." + sum
 	}
 	return fmt.Sprintf("%d-objects.%s", len(ids), sum)
@@ -223,10 +211,33 @@ func headOf(raw json.RawMessage) (objectHead, error) {
 	case !bytes.HasPrefix(text, []byte("{")):
 		return head, errors.New("not a Kubernetes object")
 	}
-	if err := json.Unmarshal(text, &head); err != nil {
+	// Maps, because a struct takes keys in any letter case.
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(text, &object); err != nil {
 		return head, fmt.Errorf("not a Kubernetes object: %w", err)
 	}
+	metadata := membersOf(object["metadata"])
+	head.APIVersion, head.Kind = textOf(object["apiVersion"]), textOf(object["kind"])
+	head.Namespace, head.Name = textOf(metadata["namespace"]), textOf(metadata["name"])
+	head.list = bytes.HasPrefix(bytes.TrimSpace(object["items"]), []byte("["))
+	if generation, err := ParseGeneration(textOf(membersOf(metadata["annotations"])[AnnotationGeneration])); err == nil {
+		head.Generation = generation
+	}
 	return head, nil
+}
+
+// membersOf an object; none of anything else.
+func membersOf(raw json.RawMessage) map[string]json.RawMessage {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &members)
+	return members
+}
+
+// textOf a JSON text; "" of anything else.
+func textOf(raw json.RawMessage) string {
+	var text string
+	_ = json.Unmarshal(raw, &text)
+	return text
 }
 
 // merged are the manifests of a merge, in their order: those of Work, then Manifests.
@@ -253,7 +264,7 @@ func (r Request) manifestGeneration() (int64, error) {
 	var all []int64
 	for _, raw := range r.merged() {
 		head, _ := headOf(raw)
-		all = append(all, head.generation())
+		all = append(all, head.Generation)
 	}
 	slices.Sort(all)
 	switch all = slices.Compact(all); len(all) {
@@ -262,16 +273,20 @@ func (r Request) manifestGeneration() (int64, error) {
 	case 1:
 		return all[0], nil
 	}
-	if r.Generation != 0 {
-		return all[len(all)-1], nil
+	if others := slices.DeleteFunc(slices.Clone(all), func(one int64) bool { return one == 0 || one == r.Generation }); r.Generation != 0 && len(others) == 0 {
+		return r.Generation, nil
+	} else if r.Generation != 0 {
+		return others[0], nil
+	}
+	if len(all) == 2 && all[0] == 0 {
+		return 0, fmt.Errorf("manifests: some are of generation %d by their annotation %s and some of none: give generation %d for all, or merge them one by one",
+			all[1], AnnotationGeneration, all[1])
 	}
 	texts := make([]string, len(all))
 	for index, generation := range all {
-		if texts[index] = strconv.FormatInt(generation, 10); generation == 0 {
-			texts[index] = "none"
-		}
+		texts[index] = strconv.FormatInt(generation, 10)
 	}
-	return 0, fmt.Errorf("manifests: by their annotation %s they are of different generations (%s): give generation, or merge them one by one",
+	return 0, fmt.Errorf("manifests: by their annotation %s they are of different generations (%s): merge them one by one",
 		AnnotationGeneration, strings.Join(texts, ", "))
 }
 

@@ -57,18 +57,22 @@ func TestGenerationOfAMergeIsThatOfItsManifests(t *testing.T) {
 	_, err = given.EffectiveGeneration()
 	assert.ErrorContains(t, err, "generation 8: manifests are of generation 7")
 
-	for says, second := range map[string]json.RawMessage{
-		"of different generations (4, 7): give generation":    of(configMap, "b", 4),
-		"of different generations (none, 7): give generation": raw(strings.Replace(configMap, `"a"`, `"b"`, 1)),
-	} {
-		mixed := request(7)
-		mixed.Manifests = append(mixed.Manifests, second)
-		_, err := mixed.EffectiveGeneration()
-		assert.ErrorContains(t, err, says)
-		mixed.Generation = 7
-		generation, err := mixed.EffectiveGeneration()
-		assert.NoError(t, err)
-		assert.Equal(t, int64(7), generation)
+	mixed := func(own int64, second json.RawMessage) (int64, error) {
+		r := request(7)
+		r.Generation, r.Manifests = own, append(r.Manifests, second)
+		return r.EffectiveGeneration()
+	}
+	none := raw(strings.Replace(configMap, `"a"`, `"b"`, 1))
+	_, err = mixed(0, none)
+	assert.ErrorContains(t, err, "give generation 7 for all")
+	generation, err = mixed(7, none)
+	require.NoError(t, err)
+	assert.Equal(t, int64(7), generation)
+	_, err = mixed(0, of(configMap, "b", 4))
+	assert.ErrorContains(t, err, "of different generations (4, 7): merge them one by one")
+	for _, own := range []int64{4, 7, 8} {
+		_, err = mixed(own, of(configMap, "b", 4))
+		assert.ErrorContains(t, err, "manifests are of generation", own)
 	}
 }
 
@@ -84,7 +88,11 @@ func TestMergeAndDeleteOfANodepoolsOwnWorkExcludeEachOther(t *testing.T) {
 	shared := merge(func(r *contract.Request) {
 		r.Name, r.Nodepools, r.Granularity = "", raw(onePool), contract.GranularityAdapter
 	})
-	assert.Equal(t, "op/s/c1/hyperfleet-west-1-nodepool/workers", shared.WorkflowID())
+	assert.Equal(t, "op/s/c1/hyperfleet-west-1-nodepool/west-1.workers", shared.WorkflowID())
+	named := merge(func(r *contract.Request) { r.Name, r.Nodepools = shared.WorkName(), raw(onePool) })
+	assert.Equal(t, shared.WorkflowID(), named.WorkflowID(), "whoever gives the name")
+	named.Name = pool.WorkName()
+	assert.Equal(t, pool.WorkflowID(), named.WorkflowID())
 	both := merge(func(r *contract.Request) {
 		r.Name, r.Nodepools, r.Manifests = "", raw(onePool), []json.RawMessage{raw(configMap)}
 	})
@@ -237,6 +245,27 @@ func TestSecretsAreRefusedBeforeTheyReachAHistory(t *testing.T) {
 	}
 }
 
+func TestPartsOfFieldsAndOwners(t *testing.T) {
+	fields := func(spec string) contract.Request {
+		return merge(func(r *contract.Request) { r.Work = raw(`{"metadata":{"name":"x"},"spec":` + spec + `}`) })
+	}
+	orphan, executor := fields(`{"deleteOption":{"propagationPolicy":"Orphan"}}`), fields(`{"executor":{"subject":{"type":"ServiceAccount"}}}`)
+	assert.NotEqual(t, orphan.WorkflowID(), executor.WorkflowID(), "none takes the other's place")
+	assert.Regexp(t, `^op/s/c1/shared/fields\.[0-9a-f]{12}$`, orphan.WorkflowID())
+
+	replace := func(manifest string) contract.Request {
+		return merge(func(r *contract.Request) {
+			r.Strategy = contract.StrategyReplace
+			r.Work = raw(`{"metadata":{"name":"x","labels":{"hyperfleet.io/adapter":"np"}},"spec":{"workload":{"manifests":[` + manifest + `]}}}`)
+		})
+	}
+	assert.Equal(t, replace(configMap).WorkflowID(), replace(strings.Replace(configMap, "ConfigMap", "Service", 1)).WorkflowID(), "all that the owner has")
+	other := merge(func(r *contract.Request) {
+		r.Manifests = []json.RawMessage{raw(strings.Replace(configMap, `"name":"a"`, `"name":"a","Name":"b"`, 1))}
+	})
+	assert.Equal(t, merge(func(r *contract.Request) { r.Manifests = []json.RawMessage{raw(configMap)} }).WorkflowID(), other.WorkflowID())
+}
+
 // What a template makes of its text stands in the history with it.
 func TestTemplatesOfSecretsAreRefused(t *testing.T) {
 	for template, refused := range map[string]bool{
@@ -246,10 +275,14 @@ func TestTemplatesOfSecretsAreRefused(t *testing.T) {
 		`{"apiVersion":"v1","kind":"Secret"}`:   true,
 		"kind: NodePool\nspec: {pullSecret: x}": false,
 		"kind: SecretStore\n":                   false,
+		"kind: !!str Secret\n":                  true,
+		"kind: >-\n  Secret\n":                  true,
+		`kind: "\u0053ecret"`:                   true,
+		`kind: {{ "Secret" }}`:                  true,
 	} {
 		request := merge(func(r *contract.Request) { r.Nodepools, r.NodepoolTemplate = raw(onePool), template })
 		if refused {
-			assert.ErrorContains(t, request.Check(), "nodepoolTemplate: a Secret: payloads are not encrypted", template)
+			assert.ErrorContains(t, request.Check(), "nodepoolTemplate: it may make a Secret: payloads are not encrypted", template)
 		} else {
 			assert.NoError(t, request.Check(), template)
 		}

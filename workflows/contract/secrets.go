@@ -12,8 +12,11 @@ import (
 var errSecrets = errors.New("payloads are not encrypted, so its values could be read in the workflow's history: " +
 	"deliver it another way, or accept that with allowPlaintextSecrets (--allow-plaintext-secrets)")
 
-// secretTemplate finds a template that makes a Secret.
-var secretTemplate = regexp.MustCompile(`\bkind["']?\s*:\s*["']?Secret\b`)
+// secretTemplate finds a template that may make a Secret: YAML and templates have many ways to write a kind.
+var secretTemplate = regexp.MustCompile(`\bSecret\b|\\[ux]|!!binary`)
+
+// lastApplied is where kubectl keeps a copy of an object.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // Secrets names the Secrets in a request, whose values would stand readable in the workflow's history.
 func (r Request) Secrets() []string {
@@ -32,7 +35,7 @@ func (r Request) Secrets() []string {
 		look(manifest)
 	}
 	if secretTemplate.MatchString(r.NodepoolTemplate) {
-		found = append(found, "nodepoolTemplate: a Secret")
+		found = append(found, "nodepoolTemplate: it may make a Secret")
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
@@ -55,8 +58,9 @@ func secretsIn(value any, found *[]string) {
 			}
 			return
 		}
-		if value["kind"] == "Secret" && (hasContent(value["data"]) || hasContent(value["stringData"])) {
-			metadata, _ := value["metadata"].(map[string]any)
+		metadata, _ := value["metadata"].(map[string]any)
+		annotations, _ := metadata["annotations"].(map[string]any)
+		if value["kind"] == "Secret" && (hasContent(value["data"]) || hasContent(value["stringData"]) || annotations[lastApplied] != nil) {
 			name := fmt.Sprint(metadata["name"])
 			if namespace, _ := metadata["namespace"].(string); namespace != "" {
 				name = namespace + "/" + name
