@@ -126,7 +126,7 @@ func TestConcurrentMergesLoseNothing(t *testing.T) {
 
 func TestMergeThatLosesTheRaceIsMergedAgain(t *testing.T) {
 	s := newStore(t, fakemaestro.Loose)
-	s.put(1, workersPool, "")
+	s.put(1, strings.Replace(workersPool, `"w1"`, `"west-1"`, 1), "")
 	s.interferes(2, func(n int) contract.CommitParams { return mergePool(fmt.Sprintf("rival-%d", n), n) })
 	s.stores(mergePool("mine", 9), contract.CommitUpdated, 4)
 	assert.Equal(t, map[string]string{"workers": "2", "rival-1": "1", "rival-2": "2", "mine": "9"}, s.replicas())
@@ -177,7 +177,7 @@ func TestMergeKeepsExecutorDeleteOptionAndConfigs(t *testing.T) {
 
 func TestRemovedManifestDoesNotComeBack(t *testing.T) {
 	s := newStore(t, fakemaestro.Loose)
-	s.put(1, workersPool, "")
+	s.put(1, strings.Replace(workersPool, `"w1"`, `"west-1"`, 1), "")
 	add := func(generation int64) contract.CommitParams {
 		params := mergePool("gpu", 1)
 		params.Generation = generation
