@@ -31,6 +31,7 @@ func TestWorkerServesTheNamesOfTheContract(t *testing.T) {
 	assert.Equal(t, []string{contract.WorkflowOperation}, r.workflows)
 	assert.ElementsMatch(t, []string{
 		contract.ActivityBuild, contract.ActivityCommit, contract.ActivityObserve, contract.ActivityReport,
+		contract.ActivityOrphan, contract.ActivityUnorphan, contract.ActivityDeleteOrphaned, contract.ActivityRecreate,
 	}, r.activities)
 }
 

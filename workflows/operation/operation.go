@@ -217,14 +217,14 @@ func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult)
 			return op.seen(*op.poked)
 		case interrupted(ctx, err):
 			continue
-		case err == nil && observed.Outcome == contract.ObserveTimedOut && workflow.Now(ctx).Before(op.until):
+		case err == nil && observed.Outcome == contract.ObserveTimedOut && op.watched.Until.Before(op.until):
 			// The deadline was moved meanwhile. A work that was seen must not vanish without a word.
 			op.watched.MustExist = op.watched.MustExist || observed.Version > 0
 			op.saw(ctx, observed.Message)
 			continue
-		case missedDeadline(err) && workflow.Now(ctx).Before(op.until):
+		case missedDeadline(err) && op.watched.Until.Before(op.until):
 			continue
-		case missedDeadline(err):
+		case missedDeadline(err) && !workflow.Now(ctx).Before(op.until):
 			// No worker ran, or Maestro hung, at the deadline. What was seen long before is no verdict: one look, now,
 			// that ends the wait either way.
 			if late, err := op.observe(ctx, lateOptions(op.target()), *op.watched); err == nil {
