@@ -72,6 +72,9 @@ e2e: servers ## Whole operations on the real servers, with everything killed in 
 	$(GO_RACE) -tags integration -count 1 -timeout 25m -v ./testsuite/e2e
 
 .PHONY: replay
+chaos: servers ## Run 500 operations while workers are killed and Maestro fails; OPERATIONS and SEED choose others
+	go test -tags integration -count 1 -timeout 40m -v ./testsuite/chaos -args -operations $(or $(OPERATIONS),500) -seed $(or $(SEED),0)
+
 replay: ## Replay the recorded histories
 	$(GO) test -count 1 -v ./testsuite/replay
 

@@ -119,7 +119,8 @@ type Explanation struct {
 	// starter.Client.Explain puts it here.
 	LastSeen   string    `json:"lastSeen,omitempty"`
 	LastSeenAt time.Time `json:"lastSeenAt,omitzero"`
-	// NextWake is when the operation does something by itself at the latest.
+	// NextWake is when the operation does something by itself at the latest: its deadline, as far as the workflow knows;
+	// the next attempt of the pending step from starter.Client.Explain.
 	NextWake time.Time `json:"nextWake,omitzero"`
 	// Deadline of the operation.
 	Deadline time.Time `json:"deadline"`

@@ -34,11 +34,8 @@ func (op *operation) explain() contract.Explanation {
 		}
 		e.Can = []string{can(contract.UpdatePause, "hold the next attempt")}
 	case op.watched != nil:
-		e.WaitsFor = fmt.Sprintf("%s on %s, as the cluster's agent reports it to Maestro", op.watched.Wait, op.request.Consumer)
-		e.NextWake = op.since.Add(contract.PollMax)
-		if op.lastSeenAt.After(op.since) {
-			e.NextWake = op.lastSeenAt.Add(contract.PollMax)
-		}
+		e.WaitsFor = fmt.Sprintf("%s on %s, as the cluster's agent reports it to Maestro; looked for at least every %s",
+			op.watched.Wait, op.request.Consumer, contract.PollMax)
 		e.Can = []string{can(contract.UpdatePoke, "look now"), can(contract.UpdatePause, "stop looking")}
 		if op.request.EffectiveAction() != contract.ActionWait {
 			e.Can = append(e.Can, can(contract.UpdateSkipWait, "end without the condition"))

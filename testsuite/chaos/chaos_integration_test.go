@@ -1,0 +1,220 @@
+//go:build integration
+
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/devstack"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/devstack/simcluster"
+	"github.com/openshift-hyperfleet/maestro-workflows/starter"
+	"github.com/openshift-hyperfleet/maestro-workflows/testsuite/fakemaestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+var (
+	operations = flag.Int("operations", 100, "how many operations")
+	seed       = flag.Uint64("seed", 0, "seed of the operations; 0 takes the time")
+)
+
+const (
+	queue = "chaos"
+	// inFlight are the operations of one target that run at once.
+	inFlight = 3
+	patience = 15 * time.Minute
+)
+
+// chaos is what the operations run on.
+type chaos struct {
+	t       *testing.T
+	ctx     context.Context
+	maestro *fakemaestro.Server
+	starter *starter.Client
+	results string
+	spawn   func(int) *devstack.Process
+
+	mu       sync.Mutex
+	accepted map[string]planned // the highest generation per target
+	outcomes map[string]int     // by reason
+}
+
+func TestChaos(t *testing.T) {
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seed %d, %d operations", *seed, *operations)
+	random := rand.New(rand.NewPCG(*seed, 0))
+	lists := plan(random, *operations)
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c := newChaos(ctx, t)
+	breaking, mend := context.WithCancel(ctx)
+	var faults, requests sync.WaitGroup
+	for _, fault := range []func(*rand.Rand){
+		func(r *rand.Rand) { breaksMaestro(breaking, r, c.maestro) },
+		func(r *rand.Rand) { killsWorkers(breaking, t, r, c.spawn) },
+		func(*rand.Rand) { readsResults(breaking, t, c.results) },
+	} {
+		r := rand.New(rand.NewPCG(*seed, random.Uint64()))
+		faults.Go(func() { fault(r) })
+	}
+	for _, list := range lists {
+		requests.Go(func() { c.send(list) })
+	}
+	requests.Wait()
+	mend()
+	faults.Wait()
+	require.NoError(t, c.maestro.Faults().Clear())
+	t.Logf("outcomes: %v", c.outcomes)
+	for target, last := range c.accepted {
+		c.check(target, last)
+	}
+}
+
+func newChaos(ctx context.Context, t *testing.T) *chaos {
+	t.Helper()
+	stack, err := devstack.Start(ctx, devstack.Options{WithoutMaestro: true, Logf: t.Logf})
+	require.NoError(t, err)
+	t.Cleanup(stack.Stop)
+	var names []string
+	for n := range consumers {
+		names = append(names, fmt.Sprintf("cluster-%d", n))
+	}
+	fake := fakemaestro.New(t, fakemaestro.Options{Generation: fakemaestro.Loose, Consumers: names})
+	clusters, err := simcluster.Start(ctx, simcluster.Options{BrokerAddress: fake.BrokerAddress(), Consumers: names})
+	require.NoError(t, err)
+	t.Cleanup(clusters.Stop)
+	temporal, err := client.DialContext(ctx, client.Options{HostPort: stack.TemporalAddress(), Namespace: stack.Namespace(), Logger: quiet{}})
+	require.NoError(t, err)
+	t.Cleanup(temporal.Close)
+	c := &chaos{
+		t: t, ctx: ctx, maestro: fake, starter: starter.New(temporal, queue), results: t.TempDir(),
+		accepted: map[string]planned{}, outcomes: map[string]int{},
+	}
+	spawner, binary := devstack.NewSpawner(t.Logf), buildWorker(t)
+	t.Cleanup(spawner.Close)
+	logs := t.TempDir()
+	c.spawn = func(n int) *devstack.Process {
+		process, err := spawner.Start(devstack.Command{
+			Name: "maestro-worker", Path: binary, Log: filepath.Join(logs, fmt.Sprintf("worker-%d.log", n)), Finite: true,
+			Args: []string{"--grpc-insecure", "--grpc-endpoint", fake.GRPCAddress(), "--http-endpoint", fake.HTTPURL(),
+				"--temporal-address", stack.TemporalAddress(), "--task-queue", queue, "--results-dir", c.results},
+		})
+		require.NoError(t, err)
+		return process
+	}
+	return c
+}
+
+func buildWorker(t *testing.T) string {
+	t.Helper()
+	root, err := devstack.RepoRoot()
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "maestro-worker")
+	command := exec.Command("go", "build", "-o", path, "./worker")
+	command.Dir = root
+	output, err := command.CombinedOutput()
+	require.NoError(t, err, string(output))
+	return path
+}
+
+// send hands in one target's requests, a few of them at once.
+func (c *chaos) send(list []planned) {
+	width := inFlight
+	if list[0].Name == "gone" {
+		width = 1
+	}
+	slots := make(chan struct{}, width)
+	var group sync.WaitGroup
+	for _, one := range list {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			c.operate(one)
+		})
+	}
+	group.Wait()
+}
+
+// operate hands in one request and waits for its outcome. What is accepted has exactly one, and it is its own.
+func (c *chaos) operate(one planned) {
+	operation, err := c.starter.Start(c.ctx, one.Request)
+	if err != nil {
+		assert.Equal(c.t, contract.ErrSuperseded, contract.TypeOf(err), "%s generation %d: %v", one.target(), one.Generation, err)
+		c.count("refused")
+		return
+	}
+	c.mu.Lock()
+	if c.accepted[one.target()].Generation < one.Generation {
+		c.accepted[one.target()] = one
+	}
+	c.mu.Unlock()
+	result, err := operation.Wait(c.ctx)
+	assert.Equal(c.t, one.Digest(), result.RequestDigest, "%s generation %d: %v", one.target(), one.Generation, err)
+	c.count(result.Reason)
+	if !result.Succeeded() {
+		assert.Contains(c.t, []string{string(contract.ErrSuperseded)}, result.Reason, "%s generation %d: %s", one.target(), one.Generation, result.Message)
+	}
+}
+
+func (c *chaos) count(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outcomes[reason]++
+}
+
+// check that a target is as its highest accepted generation wants it.
+func (c *chaos) check(target string, last planned) {
+	bundle, found := c.maestro.Bundle(fakemaestro.UID(source, last.Consumer, last.Name))
+	if last.Action == contract.ActionDelete {
+		assert.False(c.t, found, "%s is deleted at generation %d", target, last.Generation)
+		return
+	}
+	if !assert.True(c.t, found, "%s is stored at generation %d", target, last.Generation) {
+		return
+	}
+	held := ""
+	for _, manifest := range bundle.Work.Spec.Workload.Manifests {
+		var object struct {
+			Metadata struct {
+				Name        string
+				Annotations map[string]string
+			}
+			Data map[string]string
+			Spec struct{ Replicas json.Number }
+		}
+		require.NoError(c.t, json.Unmarshal(manifest.Raw, &object))
+		switch {
+		case last.part == "":
+			held = object.Data["generation"]
+			assert.Equal(c.t, held, bundle.Work.Annotations[contract.AnnotationGeneration], target)
+		case object.Metadata.Name == "west-"+last.part:
+			held = object.Spec.Replicas.String()
+			assert.Equal(c.t, held, object.Metadata.Annotations[contract.AnnotationGeneration], target)
+		}
+	}
+	assert.Equal(c.t, strconv.FormatInt(last.Generation, 10), held, "%s holds its highest accepted generation", target)
+}
+
+// quiet drops the SDK's log.
+type quiet struct{}
+
+func (quiet) Debug(string, ...any) {}
+func (quiet) Info(string, ...any)  {}
+func (quiet) Warn(string, ...any)  {}
+func (quiet) Error(string, ...any) {}
