@@ -54,7 +54,7 @@ down: build ## Stop what `make up` started
 	$(BIN)/devstack down
 
 .PHONY: test
-test: test-unit servers test-real e2e ## Run all tests; builds and starts the real servers
+test: test-unit servers test-real test-chaos e2e ## Run all tests; builds and starts the real servers
 
 .PHONY: test-unit
 test-unit: ## Tests that need no server: fast, with the race detector
@@ -71,10 +71,15 @@ test-real: servers ## Tests of single parts against the real servers
 e2e: servers ## Whole operations on the real servers, with everything killed in the middle
 	$(GO_RACE) -tags integration -count 1 -timeout 25m -v ./testsuite/e2e
 
-.PHONY: replay
-chaos: servers ## Run 500 operations while workers are killed and Maestro fails; OPERATIONS and SEED choose others
-	go test -tags integration -count 1 -timeout 40m -v ./testsuite/chaos -args -operations $(or $(OPERATIONS),500) -seed $(or $(SEED),0)
+.PHONY: test-chaos
+test-chaos: servers ## A short `make chaos`
+	$(GO) test -tags integration -count 1 -timeout 10m -v ./testsuite/chaos
 
+.PHONY: chaos
+chaos: servers ## Run 500 operations while workers are killed and Maestro fails; OPERATIONS and SEED choose others
+	$(GO) test -tags integration -count 1 -timeout 40m -v ./testsuite/chaos -args -operations $(or $(OPERATIONS),500) -seed $(or $(SEED),0)
+
+.PHONY: replay
 replay: ## Replay the recorded histories
 	$(GO) test -count 1 -v ./testsuite/replay
 
