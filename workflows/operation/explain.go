@@ -3,6 +3,7 @@ package operation
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -22,6 +23,10 @@ func (op *operation) explain() contract.Explanation {
 	}
 	e.NextWake = op.until
 	switch {
+	case op.bound:
+		e.WaitsFor, e.NextWake = op.blocker, time.Time{}
+		e.Can = []string{"nothing: it has to end by itself; who terminates the workflow now leaves no work"}
+		return e
 	case op.paused != nil:
 		e.WaitsFor = fmt.Sprintf("resume: paused by %s (%s)", op.paused.By, op.paused.Reason)
 		e.Can = []string{can(contract.UpdateResume, "go on")}

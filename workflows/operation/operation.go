@@ -39,6 +39,8 @@ type operation struct {
 	poked   *contract.ObserveResult
 	// blocker is what a step other than the wait cannot do itself.
 	blocker string
+	// bound: the step has to be finished, whatever comes.
+	bound bool
 	// lastSeen is what was missing at a look that the workflow knows of.
 	lastSeen   string
 	lastSeenAt time.Time

@@ -39,6 +39,8 @@ func (op *operation) recreate(ctx workflow.Context, params contract.CommitParams
 		return committed, false, nil
 	}
 	// No way back from here.
+	op.bound = true
+	defer func() { op.bound = false }()
 	ctx, release := workflow.NewDisconnectedContext(ctx)
 	defer release()
 	op.work(ctx, "recreating the work: it is deleted without its objects, and created again when the cluster has confirmed that",

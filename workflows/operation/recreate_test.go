@@ -82,10 +82,14 @@ func recreating(r *contract.Request) { r.OnImmutable = contract.OnImmutableRecre
 
 func TestRecreateTakesEveryStepInOrder(t *testing.T) {
 	r := newRecreation(t)
+	r.gone = time.Minute
+	e := r.explained(40 * time.Second)
 	r.play(apply("a", waiting, recreating))
 	result, err := r.outcome()
 	require.NoError(t, err)
 	assert.Equal(t, []string{"orphan", "received", "delete", "gone", "create"}, r.steps)
+	assert.Contains(t, e.WaitsFor, "the cluster's confirmation; neither a cancel nor the deadline stops this")
+	assert.Contains(t, e.Can[0], "it has to end by itself")
 	assert.Equal(t, contract.ReasonConditionMet, result.Reason)
 	last := r.observes[len(r.observes)-1]
 	assert.Equal(t, int64(1), last.Version, "the wait is for the new work")
