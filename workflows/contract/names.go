@@ -16,6 +16,8 @@ const (
 	ActivityCommit  = "Commit"
 	ActivityObserve = "Observe"
 	ActivityReport  = "Report"
+	// ActivityReportStatus tells the HyperFleet API how an operation stands.
+	ActivityReportStatus = "ReportStatus"
 )
 
 // Messages that an operation understands.

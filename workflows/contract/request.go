@@ -80,12 +80,6 @@ type Request struct {
 	UnknownFields []string `json:"unknownFields,omitempty"`
 }
 
-// Report names the receivers of an operation's outcome.
-type Report struct {
-	// ResultsFile is a file name relative to the worker's results directory.
-	ResultsFile string `json:"resultsFile,omitempty"`
-}
-
 // Submitted is the answer to a request that was accepted.
 type Submitted struct {
 	// Attached: the request equals the one that the run works for. Otherwise the run ends and the request becomes the
@@ -247,6 +241,7 @@ func (r Request) Check() error {
 	if _, err := r.ParseDurations(); err != nil {
 		problems = append(problems, err)
 	}
+	problems = append(problems, r.checkReport()...)
 	return errors.Join(problems...)
 }
 
