@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/log"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/config"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/hyperfleet"
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
 	"github.com/openshift-hyperfleet/maestro-workflows/worker/wiring"
 )
@@ -72,6 +73,11 @@ func serve(ctx context.Context, settings config.Worker) error {
 			CallTimeout:  settings.CallTimeout,
 		},
 		ResultsDir: settings.ResultsDir,
+		HyperFleet: hyperfleet.Config{
+			URL:       settings.HyperFleetURL,
+			TokenFile: settings.HyperFleetTokenFile,
+			Timeout:   settings.HyperFleetTimeout,
+		},
 		Activities: settings.Activities,
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/config"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/hyperfleet"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
@@ -36,7 +37,7 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, config.Worker{
 		Maestro:     config.Maestro{GRPCEndpoint: "localhost:8090", HTTPEndpoint: "http://localhost:8000"},
 		Temporal:    config.Temporal{TemporalAddress: "localhost:7233", TemporalNamespace: "default", TaskQueue: contract.DefaultTaskQueue},
-		MaxInFlight: contract.MaxInFlight, CallTimeout: contract.CallTimeout, Activities: 200, LogLevel: "info", LogFormat: "json",
+		MaxInFlight: contract.MaxInFlight, CallTimeout: contract.CallTimeout, Activities: 200, HyperFleetTimeout: hyperfleet.DefaultTimeout, LogLevel: "info", LogFormat: "json",
 	}, worker)
 
 	var cli config.CLI
@@ -109,6 +110,9 @@ func TestBadValuesNameTheirKey(t *testing.T) {
 		"--maestro-call-timeout=-1s":                            "positive",
 		"--results-dir=/nowhere":                                "folder that exists",
 		"--results-dir=" + os.Args[0]:                           "this is a file",
+		"--hyperfleet-url=host:8000":                            "http://host:port",
+		"--hyperfleet-url=http://u:p@host":                      "leave user name and password out",
+		"--hyperfleet-timeout=10":                               "with a unit",
 		"--log-level=loud":                                      "debug, info, warn, error",
 		"--temporal-namespace= ":                                "must not be empty",
 		"--config=/nowhere":                                     "read configuration file /nowhere",

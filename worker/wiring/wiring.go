@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/activities"
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/hyperfleet"
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/operation"
@@ -27,6 +28,8 @@ type Config struct {
 	Maestro   maestro.Config
 	// ResultsDir is where Report writes results files; empty = nowhere.
 	ResultsDir string
+	// HyperFleet is where ReportStatus reports to; without a URL such reports are refused.
+	HyperFleet hyperfleet.Config
 	// Activities that run at once, default 200. Most of them wait for one of the request slots to Maestro.
 	Activities int
 	// StopTimeout is how long activities may go on after a stop was asked for, default 30 s.
@@ -43,6 +46,7 @@ const (
 type Worker struct {
 	temporal worker.Worker
 	maestro  *maestro.Client
+	reports  *hyperfleet.Client // nil without a HyperFleet API
 	// fatal carries the error that ended the worker by itself.
 	fatal chan error
 }
@@ -63,6 +67,10 @@ func New(ctx context.Context, temporal client.Client, config Config) (*Worker, e
 	if err := ensureSearchAttributes(ctx, temporal.OperatorService(), config.Namespace); err != nil {
 		return nil, err
 	}
+	reports, err := reportsTo(config.HyperFleet)
+	if err != nil {
+		return nil, err
+	}
 	server, err := maestro.New(config.Maestro)
 	if err != nil {
 		return nil, err
@@ -80,8 +88,16 @@ func New(ctx context.Context, temporal client.Client, config Config) (*Worker, e
 			}
 		},
 	})
-	register(w, server, config.ResultsDir)
-	return &Worker{temporal: w, maestro: server, fatal: fatal}, nil
+	register(w, server, reports, config.ResultsDir)
+	return &Worker{temporal: w, maestro: server, reports: reports, fatal: fatal}, nil
+}
+
+// reportsTo is nil without an address.
+func reportsTo(config hyperfleet.Config) (*hyperfleet.Client, error) {
+	if config.URL == "" {
+		return nil, nil
+	}
+	return hyperfleet.New(config)
 }
 
 // Start begins to poll and returns.
@@ -95,18 +111,25 @@ func (w *Worker) Start() error {
 // Fatal gives the error with which the worker has stopped by itself, for instance because its namespace is gone.
 func (w *Worker) Fatal() <-chan error { return w.fatal }
 
-// Stop waits for the activities under way, up to the stop timeout, and closes the connections to Maestro.
+// Stop waits for the activities under way, up to the stop timeout, and closes the connections to the servers.
 func (w *Worker) Stop() error {
 	w.temporal.Stop()
+	if w.reports != nil {
+		w.reports.Close()
+	}
 	return w.maestro.Close()
 }
 
-func register(registry worker.Registry, server *maestro.Client, resultsDir string) {
+func register(registry worker.Registry, server *maestro.Client, reports *hyperfleet.Client, resultsDir string) {
 	registry.RegisterWorkflowWithOptions(operation.ManifestWorkOperation, workflow.RegisterOptions{Name: contract.WorkflowOperation})
 	name := func(name string) activity.RegisterOptions { return activity.RegisterOptions{Name: name} }
 	committer := &activities.Committer{Reader: server, Writer: server}
 	observer := &activities.Observer{Reader: server, Now: time.Now}
 	reporter := &activities.Reporter{Dir: resultsDir}
+	statuses := &activities.StatusReporter{Now: time.Now}
+	if reports != nil {
+		statuses.API = reports
+	}
 	registry.RegisterActivityWithOptions(activities.Build, name(contract.ActivityBuild))
 	registry.RegisterActivityWithOptions(committer.Commit, name(contract.ActivityCommit))
 	registry.RegisterActivityWithOptions(committer.Orphan, name(contract.ActivityOrphan))
@@ -115,4 +138,5 @@ func register(registry worker.Registry, server *maestro.Client, resultsDir strin
 	registry.RegisterActivityWithOptions(committer.Recreate, name(contract.ActivityRecreate))
 	registry.RegisterActivityWithOptions(observer.Observe, name(contract.ActivityObserve))
 	registry.RegisterActivityWithOptions(reporter.Report, name(contract.ActivityReport))
+	registry.RegisterActivityWithOptions(statuses.ReportStatus, name(contract.ActivityReportStatus))
 }

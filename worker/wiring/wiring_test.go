@@ -27,10 +27,10 @@ func (r *registry) RegisterActivityWithOptions(_ any, options activity.RegisterO
 
 func TestWorkerServesTheNamesOfTheContract(t *testing.T) {
 	r := &registry{}
-	register(r, nil, "")
+	register(r, nil, nil, "")
 	assert.Equal(t, []string{contract.WorkflowOperation}, r.workflows)
 	assert.ElementsMatch(t, []string{
-		contract.ActivityBuild, contract.ActivityCommit, contract.ActivityObserve, contract.ActivityReport,
+		contract.ActivityBuild, contract.ActivityCommit, contract.ActivityObserve, contract.ActivityReport, contract.ActivityReportStatus,
 		contract.ActivityOrphan, contract.ActivityUnorphan, contract.ActivityDeleteOrphaned, contract.ActivityRecreate,
 	}, r.activities)
 }

@@ -56,6 +56,14 @@ const (
 	ErrCancelled ErrorType = "Cancelled"
 	// ErrReportFailed: the outcome could not be delivered.
 	ErrReportFailed ErrorType = "ReportFailed"
+	// ErrHyperFleetUnavailable: the HyperFleet API does not answer, or answers that it cannot.
+	ErrHyperFleetUnavailable ErrorType = "HyperFleetUnavailable"
+	// ErrHyperFleetRefused: the HyperFleet API refuses the report, the credentials or the address.
+	ErrHyperFleetRefused ErrorType = "HyperFleetRefused"
+	// ErrReportDropped: the HyperFleet API has a report with the same or a later time and did not store this one.
+	ErrReportDropped ErrorType = "ReportDropped"
+	// ErrNodePoolsExist: a cluster is not finalized before its node pools are gone.
+	ErrNodePoolsExist ErrorType = "NodePoolsExist"
 	// ErrClosing: the run that was offered a request is about to close. The caller offers it again.
 	ErrClosing ErrorType = "Closing"
 	// ErrInternal: a defect of the product.
@@ -76,28 +84,32 @@ type Rule struct {
 
 // Rules holds one rule per error type; a type without a rule is a defect.
 var Rules = map[ErrorType]Rule{
-	ErrInvalidInput:         {Act: "correct the request and send it again"},
-	ErrInvalidManifest:      {Act: "correct what is named and run it again"},
-	ErrTooLarge:             {Act: "Maestro and its agents take at most 500 KiB of manifests in one work"},
-	ErrManifestSetImmutable: {Act: "use one ManifestWork per nodepool, keep the same manifests in the same order, let the operation recreate the work (--on-immutable recreate), or upgrade Maestro to 2026-02-11 or later"},
-	ErrManifestRefused:      {Act: "correct what the message names and apply again"},
-	ErrOwnershipConflict:    {Act: "name that owner (--adapter) if you merge for it, use another name, or force the write if it has given the work up"},
-	ErrGenerationConflict:   {Act: "raise the generation, or force the write"},
-	ErrSuperseded:           {Act: "nothing to do: what is stored or running is newer"},
-	ErrVersionConflict:      {Retryable: true, Act: "find the other writers of this work and apply again"},
-	ErrUnderDeletion:        {Retryable: true, Delay: 2 * time.Second, Act: "wait until the cluster's agent has confirmed the deletion, then apply again"},
-	ErrConsumerNotFound:     {Act: "register the consumer in Maestro, or correct its name"},
-	ErrUnavailable:          {Retryable: true, Act: "look at Maestro's health and log"},
-	ErrUnauthorized:         {Act: "give the worker credentials that may publish for this source"},
-	ErrNotReady:             {Retryable: true, Benign: true, Act: "wait"},
-	ErrApplyFailed:          {Act: "correct the manifest that the message names and apply again"},
-	ErrVanished:             {Act: "find out who deleted the work and apply again"},
-	ErrWaitTimeout:          {Act: "read the message for what was missing; wait again, or look at the cluster's agent"},
-	ErrDeletionUnconfirmed:  {Act: "look at the cluster's agent and at the finalizers of the work's objects; the deletion stays requested, wait for Deleted again"},
-	ErrCancelled:            {Act: "start the operation again if it is still wanted"},
-	ErrReportFailed:         {Act: "correct the report's target; the operation itself has ended as the message says"},
-	ErrClosing:              {Retryable: true, Delay: 200 * time.Millisecond, Act: "submit the request again"},
-	ErrInternal:             {Act: "report the message as a defect of maestro-workflows"},
+	ErrInvalidInput:          {Act: "correct the request and send it again"},
+	ErrInvalidManifest:       {Act: "correct what is named and run it again"},
+	ErrTooLarge:              {Act: "Maestro and its agents take at most 500 KiB of manifests in one work"},
+	ErrManifestSetImmutable:  {Act: "use one ManifestWork per nodepool, keep the same manifests in the same order, let the operation recreate the work (--on-immutable recreate), or upgrade Maestro to 2026-02-11 or later"},
+	ErrManifestRefused:       {Act: "correct what the message names and apply again"},
+	ErrOwnershipConflict:     {Act: "name that owner (--adapter) if you merge for it, use another name, or force the write if it has given the work up"},
+	ErrGenerationConflict:    {Act: "raise the generation, or force the write"},
+	ErrSuperseded:            {Act: "nothing to do: what is stored or running is newer"},
+	ErrVersionConflict:       {Retryable: true, Act: "find the other writers of this work and apply again"},
+	ErrUnderDeletion:         {Retryable: true, Delay: 2 * time.Second, Act: "wait until the cluster's agent has confirmed the deletion, then apply again"},
+	ErrConsumerNotFound:      {Act: "register the consumer in Maestro, or correct its name"},
+	ErrUnavailable:           {Retryable: true, Act: "look at Maestro's health and log"},
+	ErrUnauthorized:          {Act: "give the worker credentials that may publish for this source"},
+	ErrNotReady:              {Retryable: true, Benign: true, Act: "wait"},
+	ErrApplyFailed:           {Act: "correct the manifest that the message names and apply again"},
+	ErrVanished:              {Act: "find out who deleted the work and apply again"},
+	ErrWaitTimeout:           {Act: "read the message for what was missing; wait again, or look at the cluster's agent"},
+	ErrDeletionUnconfirmed:   {Act: "look at the cluster's agent and at the finalizers of the work's objects; the deletion stays requested, wait for Deleted again"},
+	ErrCancelled:             {Act: "start the operation again if it is still wanted"},
+	ErrReportFailed:          {Act: "correct the report's target; the operation itself has ended as the message says"},
+	ErrHyperFleetUnavailable: {Retryable: true, Act: "look at the HyperFleet API's health and log; the report is tried again for 24 hours"},
+	ErrHyperFleetRefused:     {Act: "correct the report's target, or the worker's hyperfleet-url or token"},
+	ErrReportDropped:         {Retryable: true, Act: "nothing to do: the report is sent again with a later time"},
+	ErrNodePoolsExist:        {Retryable: true, Act: "delete the cluster's node pools, or find out what holds them"},
+	ErrClosing:               {Retryable: true, Delay: 200 * time.Millisecond, Act: "submit the request again"},
+	ErrInternal:              {Act: "report the message as a defect of maestro-workflows"},
 }
 
 // Error is a failure with its type. It crosses Temporal as an ApplicationError, see [Error.Application].

@@ -18,6 +18,8 @@ const (
 	MaxTemplateBytes = 64 * 1024
 	// MaxRenderedBytes bounds what the objects of a nodepool config are together.
 	MaxRenderedBytes = 1024 * 1024
+	// MaxAdapterBytes bounds the adapter name of a report to HyperFleet; the API answers 500 to a longer one.
+	MaxAdapterBytes = 255
 	// DefaultTimeout of a whole operation.
 	DefaultTimeout = 5 * time.Minute
 	// DefaultPatience with a Maestro that does not answer while writing.

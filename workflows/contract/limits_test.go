@@ -20,6 +20,7 @@ func TestLimitsPageAgreesWithTheCode(t *testing.T) {
 		"MaxTombstones":     contract.MaxTombstones,
 		"MaxTemplateBytes":  contract.MaxTemplateBytes,
 		"MaxRenderedBytes":  contract.MaxRenderedBytes,
+		"MaxAdapterBytes":   contract.MaxAdapterBytes,
 		"MaxInFlight":       contract.MaxInFlight,
 		"CallTimeout":       contract.CallTimeout,
 		"DefaultTimeout":    contract.DefaultTimeout,

@@ -21,6 +21,8 @@ const (
 	ActivityUnorphan       = "Unorphan"
 	ActivityDeleteOrphaned = "DeleteOrphaned"
 	ActivityRecreate       = "Recreate"
+	// ActivityReportStatus tells the HyperFleet API how an operation stands.
+	ActivityReportStatus = "ReportStatus"
 )
 
 // Messages that an operation understands.

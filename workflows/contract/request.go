@@ -85,12 +85,6 @@ type Request struct {
 	UnknownFields []string `json:"unknownFields,omitempty"`
 }
 
-// Report names the receivers of an operation's outcome.
-type Report struct {
-	// ResultsFile is a file name relative to the worker's results directory.
-	ResultsFile string `json:"resultsFile,omitempty"`
-}
-
 // OnImmutable is what happens when Maestro refuses a change of the number or order of manifests, as servers before
 // 2026-02-11 do.
 type OnImmutable string
@@ -275,6 +269,7 @@ func (r Request) Check() error {
 	if _, err := r.ParseDurations(); err != nil {
 		problems = append(problems, err)
 	}
+	problems = append(problems, r.checkReport()...)
 	return errors.Join(problems...)
 }
 

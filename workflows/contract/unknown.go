@@ -39,7 +39,7 @@ func unknownKeys(raw []byte, fields reflect.Type, prefix string) []string {
 		switch {
 		case !found:
 			unknown = append(unknown, prefix+key)
-		case field.Type == reflect.TypeFor[*Report]():
+		case field.Type == reflect.TypeFor[*Report](), field.Type == reflect.TypeFor[*HyperFleetReport]():
 			unknown = append(unknown, unknownKeys(value, field.Type.Elem(), prefix+key+".")...)
 		}
 	}

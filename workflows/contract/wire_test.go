@@ -73,6 +73,10 @@ func TestWireFormatIsPinned(t *testing.T) {
 			Params ReportParams
 			Result ReportResult
 		}{},
+		"reportstatus": &struct {
+			Params ReportStatusParams
+			Result ReportStatusResult
+		}{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			filled(t, reflect.ValueOf(value).Elem())
@@ -110,8 +114,8 @@ func TestWireFormatLeavesOutWhatIsNotThere(t *testing.T) {
 
 // Names under which histories, schedules and callers find the product.
 func TestRegisteredNamesNeverChange(t *testing.T) {
-	assert.Equal(t, []string{"ManifestWorkOperation", "maestro-workflows", "Build", "Commit", "Observe", "Report", "submit", "status"},
-		[]string{WorkflowOperation, DefaultTaskQueue, ActivityBuild, ActivityCommit, ActivityObserve, ActivityReport, UpdateSubmit, QueryStatus})
+	assert.Equal(t, []string{"ManifestWorkOperation", "maestro-workflows", "Build", "Commit", "Observe", "Report", "ReportStatus", "submit", "status"},
+		[]string{WorkflowOperation, DefaultTaskQueue, ActivityBuild, ActivityCommit, ActivityObserve, ActivityReport, ActivityReportStatus, UpdateSubmit, QueryStatus})
 	assert.Equal(t, []string{"MaestroConsumer", "MaestroWork", "MaestroPhase", "MaestroGeneration"},
 		[]string{SearchConsumer.GetName(), SearchWork.GetName(), SearchPhase.GetName(), SearchGeneration.GetName()})
 	assert.Equal(t, []string{"hyperfleet.io/generation", "hyperfleet.io/executor", "hyperfleet.io/adapter"},

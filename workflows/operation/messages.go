@@ -83,7 +83,7 @@ func (op *operation) submit(ctx workflow.Context, offered contract.Request) (con
 
 // addReport makes sure that each receiver gets the outcome once.
 func (op *operation) addReport(report *contract.Report) {
-	if report != nil && !slices.Contains(op.reports, *report) {
+	if report != nil && !slices.ContainsFunc(op.reports, report.Equal) {
 		op.reports = append(op.reports, *report)
 	}
 }
