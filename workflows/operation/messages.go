@@ -52,13 +52,17 @@ func (op *operation) refuse(ctx workflow.Context, offered contract.Request) erro
 	}
 	// A run that has its outcome, or is being cancelled, takes nothing more: an equal request would get an outcome
 	// from before its time, and a newer one would take the outcome from the caller that it belongs to.
-	if (op.result.FinishedAt != nil && op.next == nil) || op.cancelled() {
+	// Only the reports to HyperFleet, which can take a day, make room for a request.
+	if (op.result.FinishedAt != nil && op.next == nil || op.cancelled()) && !op.onlyReports() {
 		return contract.Errorf(contract.ErrClosing, "this run is about to close, submit the request again").Application()
 	}
 	switch contract.Compare(op.latest(), offered) {
 	case contract.StandingOlder:
 		return contract.Errorf(contract.ErrSuperseded, "a newer generation than %d is being applied", generation).Application()
 	case contract.StandingConflict:
+		if op.onlyReports() {
+			return nil // the next run decides, on what is stored
+		}
 		return contract.Errorf(contract.ErrGenerationConflict, "generation %d is being applied with other content", generation).Application()
 	case contract.StandingAttach, contract.StandingNewer:
 		return nil
@@ -69,6 +73,9 @@ func (op *operation) refuse(ctx workflow.Context, offered contract.Request) erro
 // submit takes a request that the validator let pass. A newer one stops the step under way.
 func (op *operation) submit(ctx workflow.Context, offered contract.Request) (contract.Submitted, error) {
 	submitted := contract.Submitted{RunID: workflow.GetInfo(ctx).WorkflowExecution.RunID}
+	if op.onlyReports() {
+		return submitted, op.makeRoom()
+	}
 	if contract.Compare(op.latest(), offered) == contract.StandingAttach {
 		submitted.Attached = op.next == nil
 		if submitted.Attached {
@@ -83,7 +90,11 @@ func (op *operation) submit(ctx workflow.Context, offered contract.Request) (con
 
 // addReport makes sure that each receiver gets the outcome once.
 func (op *operation) addReport(report *contract.Report) {
-	if report != nil && !slices.ContainsFunc(op.reports, report.Equal) {
+	if report == nil {
+		return
+	}
+	op.statuses.add(report.HyperFleet)
+	if !slices.ContainsFunc(op.reports, report.Equal) {
 		op.reports = append(op.reports, *report)
 	}
 }

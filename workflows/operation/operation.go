@@ -22,7 +22,8 @@ type operation struct {
 	doing    string
 	since    time.Time
 	// reports are the receivers of the outcome: the request's own, and those of requests that attached.
-	reports []contract.Report
+	reports  []contract.Report
+	statuses statuses
 	// next is a newer request that this run makes room for.
 	next *contract.Request
 	// stop cancels the step under way when next has come.
@@ -204,6 +205,7 @@ func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult)
 	}
 	defer func() { op.watched = nil }()
 	op.enter(ctx, contract.PhaseWaiting, "waiting for "+condition+" until "+stamp(op.until))
+	op.tellUnderWay(ctx)
 	for {
 		if err := op.gate(ctx); err != nil {
 			return err

@@ -20,8 +20,8 @@ type told struct {
 
 var ann = contract.Extension{By: "ann", Reason: "repair"}
 
-// tell sends an operator's message at a time.
-func (s *stage) tell(after time.Duration, verb string, argument contract.Extension) *told {
+// message sends an operator's message at a time.
+func (s *stage) message(after time.Duration, verb string, argument contract.Extension) *told {
 	answer := &told{}
 	s.at(after, func() {
 		s.env.UpdateWorkflow(verb, "", &testsuite.TestUpdateCallback{
@@ -65,7 +65,7 @@ func TestPokeEndsTheWaitAtOnceWhenTheConditionHolds(t *testing.T) {
 		}
 		return met(params)
 	}
-	answer := s.tell(20*time.Second, contract.UpdatePoke, ann)
+	answer := s.message(20*time.Second, contract.UpdatePoke, ann)
 	s.play(apply("a", waiting))
 	result, err := s.outcome()
 	require.NoError(t, err)
@@ -84,8 +84,8 @@ func TestPokeSaysWhatIsMissing(t *testing.T) {
 		}
 		return contract.ObserveResult{}, notReady("Available is False")
 	}
-	answer := s.tell(5*time.Second, contract.UpdatePoke, ann)
-	early := s.tell(500*time.Millisecond, contract.UpdatePoke, ann)
+	answer := s.message(5*time.Second, contract.UpdatePoke, ann)
+	early := s.message(500*time.Millisecond, contract.UpdatePoke, ann)
 	e := s.explained(30 * time.Second)
 	s.play(apply("a", waiting))
 	_, err := s.outcome()
@@ -114,10 +114,10 @@ func TestExtendMovesTheDeadlineOfAWait(t *testing.T) {
 	}
 	extension := ann
 	extension.For = "10m"
-	answer := s.tell(time.Minute, contract.UpdateExtend, extension)
+	answer := s.message(time.Minute, contract.UpdateExtend, extension)
 	shorter := ann
 	shorter.Until = began.Add(6 * time.Minute)
-	refused := s.tell(2*time.Minute, contract.UpdateExtend, shorter)
+	refused := s.message(2*time.Minute, contract.UpdateExtend, shorter)
 	s.play(apply("a", waiting))
 	result, err := s.outcome()
 	require.NoError(t, err, result.Message)
@@ -139,7 +139,7 @@ func TestExtensionsAreChecked(t *testing.T) {
 		"the deadline is 2026-03-02T10:05:00": {By: "a", Reason: "b", For: "1m"},
 	} {
 		s := newStage(t)
-		answer := s.tell(4*time.Second, contract.UpdateExtend, argument)
+		answer := s.message(4*time.Second, contract.UpdateExtend, argument)
 		s.play(apply("a", waiting))
 		assert.ErrorContains(t, answer.refused, says)
 	}
@@ -147,12 +147,12 @@ func TestExtensionsAreChecked(t *testing.T) {
 
 func TestPauseHoldsTheWriteUntilItIsResumed(t *testing.T) {
 	s := newStage(t)
-	s.tell(500*time.Millisecond, contract.UpdatePause, ann)
-	twice := s.tell(20*time.Second, contract.UpdatePause, contract.Extension{By: "bob", Reason: "me too"})
+	s.message(500*time.Millisecond, contract.UpdatePause, ann)
+	twice := s.message(20*time.Second, contract.UpdatePause, contract.Extension{By: "bob", Reason: "me too"})
 	e := s.explained(30 * time.Second)
 	none := 0
 	s.at(55*time.Second, func() { none = len(s.commits) })
-	s.tell(time.Minute, contract.UpdateResume, ann)
+	s.message(time.Minute, contract.UpdateResume, ann)
 	s.play(apply("a", waiting))
 	result, err := s.outcome()
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestPauseHoldsTheWriteUntilItIsResumed(t *testing.T) {
 // A pause does not move the deadline: nothing waits without one.
 func TestPauseEndsAtTheDeadline(t *testing.T) {
 	s := newStage(t)
-	s.tell(500*time.Millisecond, contract.UpdatePause, ann)
+	s.message(500*time.Millisecond, contract.UpdatePause, ann)
 	s.play(apply("a", waiting))
 	result, err := s.outcome()
 	require.Error(t, err)
@@ -184,12 +184,12 @@ func TestPauseStopsLooking(t *testing.T) {
 		}
 		return contract.ObserveResult{}, notReady("no")
 	}
-	s.tell(15*time.Second, contract.UpdatePause, ann)
-	poked := s.tell(20*time.Second, contract.UpdatePoke, ann)
+	s.message(15*time.Second, contract.UpdatePause, ann)
+	poked := s.message(20*time.Second, contract.UpdatePoke, ann)
 	var before, after int
 	s.at(30*time.Second, func() { before = len(s.observes) })
 	s.at(2*time.Minute, func() { after = len(s.observes) })
-	s.tell(150*time.Second, contract.UpdateResume, ann)
+	s.message(150*time.Second, contract.UpdateResume, ann)
 	s.play(apply("a", waiting))
 	result, err := s.outcome()
 	require.NoError(t, err)
@@ -205,8 +205,8 @@ func TestSkipWaitEndsWithoutTheCondition(t *testing.T) {
 			s.observe = func(contract.ObserveParams) (contract.ObserveResult, error) {
 				return contract.ObserveResult{}, notReady("no")
 			}
-			s.tell(30*time.Second, contract.UpdatePause, ann)
-			answer := s.tell(at, contract.UpdateSkipWait, ann)
+			s.message(30*time.Second, contract.UpdatePause, ann)
+			answer := s.message(at, contract.UpdateSkipWait, ann)
 			s.play(apply("a", waiting, reporting))
 			result, err := s.outcome()
 			require.NoError(t, err)
@@ -221,9 +221,9 @@ func TestSkipWaitEndsWithoutTheCondition(t *testing.T) {
 
 func TestOperatorMessagesThatMakeNoSenseAreRefused(t *testing.T) {
 	s := newStage(t)
-	skip := s.tell(500*time.Millisecond, contract.UpdateSkipWait, ann)
-	resume := s.tell(500*time.Millisecond, contract.UpdateResume, ann)
-	late := s.tell(3500*time.Millisecond, contract.UpdatePause, ann) // while it reports
+	skip := s.message(500*time.Millisecond, contract.UpdateSkipWait, ann)
+	resume := s.message(500*time.Millisecond, contract.UpdateResume, ann)
+	late := s.message(3500*time.Millisecond, contract.UpdatePause, ann) // while it reports
 	s.play(apply("a", reporting))
 	assert.ErrorContains(t, skip.refused, "skip-wait: the operation does not wait")
 	assert.ErrorContains(t, resume.refused, "resume: the operation is not paused")

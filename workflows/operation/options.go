@@ -16,6 +16,10 @@ import (
 //	Commit    40 s          8 s        request's patience         see activity   waits for the attempt under way
 //	Observe   15 s          -          until the deadline + 30 s  see activity   at once
 //	Report    10 s          -          10 min                     1 s → 10 s     never
+//	ReportStatus, by what it says:
+//	  under way  15 s       -          until the deadline         1 s → 5 min    waits for the attempt under way
+//	  outcome    15 s       -          24 h                       1 s → 5 min    at once, by another request
+//	  superseded 15 s       -          20 s                       1 s → 5 min    at once, by another request
 //
 // The steps of a recreation (Orphan, DeleteOrphaned, Unorphan, Recreate) have Commit's StartToClose and heartbeat; from
 // DeleteOrphaned on they are tried until they are done, see recreate.go.
@@ -82,6 +86,22 @@ func reportOptions() workflow.ActivityOptions {
 		ScheduleToCloseTimeout: 10 * time.Minute,
 		RetryPolicy:            backoff(time.Second, 10*time.Second),
 		Summary:                "report the outcome",
+	}
+}
+
+// What a status report is worth waiting for.
+const (
+	reportPatience = 24 * time.Hour
+	// supersededPatience is short: a newer request waits for it, whose own reports say more.
+	supersededPatience = 20 * time.Second
+)
+
+func statusOptions(patience time.Duration) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    15 * time.Second,
+		ScheduleToCloseTimeout: patience,
+		RetryPolicy:            backoff(time.Second, 5*time.Minute),
+		Summary:                "report to HyperFleet",
 	}
 }
 

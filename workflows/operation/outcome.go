@@ -82,8 +82,10 @@ func (op *operation) finish(ctx workflow.Context, failure error) (contract.Statu
 // for it: a run that is being cancelled accepts no newer request.
 func (op *operation) cancelNext(ctx workflow.Context) {
 	now := workflow.Now(ctx)
-	op.request, op.next, op.reports = *op.next, nil, nil
+	earlier := op.statuses.targets
+	op.request, op.next, op.reports, op.statuses = *op.next, nil, nil, statuses{}
 	op.addReport(op.request.Report)
+	op.statuses.goOnFrom(earlier)
 	op.result = running(ctx, op.request)
 	op.result.Timestamp, op.result.FinishedAt = now, &now
 	op.fail(contract.Errorf(contract.ErrCancelled, "cancelled before it began"))
@@ -138,14 +140,22 @@ func (op *operation) report(ctx workflow.Context) {
 	}
 	ctx, done := workflow.NewDisconnectedContext(ctx)
 	defer done()
-	op.show(ctx, contract.PhaseReporting, op.result.Message)
+	op.show(ctx, contract.PhaseReporting, op.result.Message+op.statuses.awaited())
 	ctx = workflow.WithActivityOptions(ctx, reportOptions())
 	for _, report := range op.reports {
+		if report.HyperFleet != nil && report.ResultsFile == "" {
+			continue
+		}
 		params := contract.ReportParams{Report: report, Result: op.result}
 		if err := workflow.ExecuteActivity(ctx, contract.ActivityReport, params).Get(ctx, nil); err != nil {
-			op.result.Warnings = append(op.result.Warnings, "report: "+typed(err).Message)
+			op.warn("report: %s", typed(err).Message)
 		}
 	}
+	op.tellOutcome(ctx)
+}
+
+func (op *operation) warn(format string, args ...any) {
+	op.result.Warnings = append(op.result.Warnings, fmt.Sprintf(format, args...))
 }
 
 // close ends the run, or makes room for the newer request.

@@ -121,7 +121,7 @@ func TestNothingStopsARecreationHalfWay(t *testing.T) {
 				return create()
 			}
 		},
-		"a pause": func(r *recreation) { r.tell(time.Minute, contract.UpdatePause, ann) },
+		"a pause": func(r *recreation) { r.message(time.Minute, contract.UpdatePause, ann) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRecreation(t)
@@ -162,7 +162,9 @@ func TestARecreationThatIsGivenUpLeavesTheOldWork(t *testing.T) {
 		"silent agent":     func(r *recreation) { r.never() },
 		"refused":          func(r *recreation) { r.orphanFails(contract.ErrManifestRefused) },
 		"deletion refused": func(r *recreation) { r.delete = refusedDeletion },
-		"paused for ever":  func(r *recreation) { r.tell(buildTakes+commitTakes+stepTakes+time.Second, contract.UpdatePause, ann) },
+		"paused for ever": func(r *recreation) {
+			r.message(buildTakes+commitTakes+stepTakes+time.Second, contract.UpdatePause, ann)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRecreation(t)

@@ -27,6 +27,7 @@ const (
 	commitTakes  = 2 * time.Second
 	observeTakes = 10 * time.Second
 	reportTakes  = time.Second
+	statusTakes  = time.Second
 )
 
 var began = time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
@@ -40,6 +41,7 @@ type stage struct {
 	commit  func(contract.CommitParams) (contract.CommitResult, error)
 	observe func(contract.ObserveParams) (contract.ObserveResult, error)
 	report  func(contract.ReportParams) (contract.ReportResult, error)
+	tell    func(contract.ReportStatusParams) (contract.ReportStatusResult, error)
 
 	phases     []contract.Phase
 	attributes temporal.SearchAttributes
@@ -47,6 +49,7 @@ type stage struct {
 	commits    []contract.CommitParams
 	observes   []contract.ObserveParams
 	reports    []contract.StatusResult
+	told       []contract.ReportStatusParams
 }
 
 // stub is an activity beside the four that every stage has.
@@ -85,6 +88,9 @@ func newStage(t *testing.T, more ...stub) *stage {
 		report: func(params contract.ReportParams) (contract.ReportResult, error) {
 			return contract.ReportResult{File: params.Report.ResultsFile}, nil
 		},
+		tell: func(params contract.ReportStatusParams) (contract.ReportStatusResult, error) {
+			return contract.ReportStatusResult{Outcome: contract.ReportStored, Time: params.Result.Timestamp, Generation: params.Result.Generation}, nil
+		},
 	}
 	s.env.SetStartTime(began)
 	s.env.SetTestTimeout(time.Minute)
@@ -111,10 +117,14 @@ func (s *stage) stub(more []stub) {
 		contract.ActivityReport: func(_ context.Context, params contract.ReportParams) (contract.ReportResult, error) {
 			return s.report(params)
 		},
+		contract.ActivityReportStatus: func(_ context.Context, params contract.ReportStatusParams) (contract.ReportStatusResult, error) {
+			return s.tell(params)
+		},
 	}
 	takes := map[string]time.Duration{
 		contract.ActivityBuild: buildTakes, contract.ActivityCommit: commitTakes,
 		contract.ActivityObserve: observeTakes, contract.ActivityReport: reportTakes,
+		contract.ActivityReportStatus: statusTakes,
 	}
 	for _, one := range more {
 		stubs[one.name], takes[one.name] = one.call, one.takes
@@ -138,6 +148,8 @@ func (s *stage) started(info *activity.Info, _ context.Context, args converter.E
 		s.observes = append(s.observes, decoded[contract.ObserveParams](s.t, args))
 	case contract.ActivityReport:
 		s.reports = append(s.reports, decoded[contract.ReportParams](s.t, args).Result)
+	case contract.ActivityReportStatus:
+		s.told = append(s.told, decoded[contract.ReportStatusParams](s.t, args))
 	}
 }
 
@@ -229,6 +241,14 @@ func apply(value string, change ...func(*contract.Request)) contract.Request {
 
 func waiting(r *contract.Request)   { r.Wait = "Available" }
 func reporting(r *contract.Request) { r.Report = &contract.Report{ResultsFile: "result.json"} }
+
+func telling(r *contract.Request) {
+	r.Generation, r.Report = 3, &contract.Report{HyperFleet: cluster()}
+}
+
+func cluster() *contract.HyperFleetReport {
+	return &contract.HyperFleetReport{Kind: "Cluster", ID: "c", Adapter: "pools"}
+}
 
 func generation(generation int64) func(*contract.Request) {
 	return func(r *contract.Request) { r.Generation = generation }
