@@ -22,6 +22,7 @@ import (
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/devstack"
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/devstack/simcluster"
 	"github.com/openshift-hyperfleet/maestro-workflows/starter"
+	"github.com/openshift-hyperfleet/maestro-workflows/testsuite/fakehyperfleet"
 	"github.com/openshift-hyperfleet/maestro-workflows/testsuite/fakemaestro"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
@@ -43,9 +44,12 @@ type chaos struct {
 	t       *testing.T
 	ctx     context.Context
 	maestro *fakemaestro.Server
+	api     *fakehyperfleet.Server
 	starter *starter.Client
 	results string
-	spawn   func(int) *devstack.Process
+	// clusters are the IDs of the resources that works report to, by target.
+	clusters map[string]string
+	spawn    func(int) *devstack.Process
 
 	mu       sync.Mutex
 	accepted map[string]planned // the highest generation per target
@@ -67,6 +71,7 @@ func TestChaos(t *testing.T) {
 	var faults, requests sync.WaitGroup
 	for _, fault := range []func(*rand.Rand){
 		func(r *rand.Rand) { breaksMaestro(breaking, r, c.maestro) },
+		func(r *rand.Rand) { breaksHyperFleet(breaking, r, c.api) },
 		func(r *rand.Rand) { killsWorkers(breaking, t, r, c.spawn) },
 		func(*rand.Rand) { readsResults(breaking, t, c.results) },
 	} {
@@ -104,7 +109,16 @@ func newChaos(ctx context.Context, t *testing.T) *chaos {
 	t.Cleanup(temporal.Close)
 	c := &chaos{
 		t: t, ctx: ctx, maestro: fake, starter: starter.New(temporal, queue), results: t.TempDir(),
+		api: fakehyperfleet.New(t, fakehyperfleet.Options{}), clusters: map[string]string{},
 		accepted: map[string]planned{}, outcomes: map[string]int{},
+	}
+	for _, name := range names {
+		reported := planned{Request: contract.Request{Consumer: name, Name: "whole-a"}}
+		id := c.api.AddCluster(name)
+		for range *operations {
+			c.api.Bump(id) // no operation is of a generation that the API does not know
+		}
+		c.clusters[reported.target()] = id
 	}
 	spawner, binary := devstack.NewSpawner(t.Logf), buildWorker(t)
 	t.Cleanup(spawner.Close)
@@ -113,7 +127,8 @@ func newChaos(ctx context.Context, t *testing.T) *chaos {
 		process, err := spawner.Start(devstack.Command{
 			Name: "maestro-worker", Path: binary, Log: filepath.Join(logs, fmt.Sprintf("worker-%d.log", n)), Finite: true,
 			Args: []string{"--grpc-insecure", "--grpc-endpoint", fake.GRPCAddress(), "--http-endpoint", fake.HTTPURL(),
-				"--temporal-address", stack.TemporalAddress(), "--task-queue", queue, "--results-dir", c.results},
+				"--temporal-address", stack.TemporalAddress(), "--task-queue", queue, "--results-dir", c.results,
+				"--hyperfleet-url", c.api.URL()},
 		})
 		require.NoError(t, err)
 		return process
@@ -153,6 +168,11 @@ func (c *chaos) send(list []planned) {
 
 // operate hands in one request and waits for its outcome. What is accepted has exactly one, and it is its own.
 func (c *chaos) operate(one planned) {
+	if one.reported() {
+		report := *one.Report
+		report.HyperFleet = &contract.HyperFleetReport{Kind: "Cluster", ID: c.clusters[one.target()], Adapter: adapter}
+		one.Report = &report
+	}
 	operation, err := c.starter.Start(c.ctx, one.Request)
 	if err != nil {
 		assert.Equal(c.t, contract.ErrSuperseded, contract.TypeOf(err), "%s generation %d: %v", one.target(), one.Generation, err)
@@ -209,6 +229,12 @@ func (c *chaos) check(target string, last planned) {
 		}
 	}
 	assert.Equal(c.t, strconv.FormatInt(last.Generation, 10), held, "%s holds its highest accepted generation", target)
+	if last.reported() {
+		status, told := c.api.Status(c.clusters[target], adapter)
+		if assert.True(c.t, told, "%s is reported", target) {
+			assert.Equal(c.t, last.Generation, status.ObservedGeneration, "%s: the last status is of the highest accepted generation", target)
+		}
+	}
 }
 
 // quiet drops the SDK's log.

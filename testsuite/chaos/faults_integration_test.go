@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/devstack"
+	"github.com/openshift-hyperfleet/maestro-workflows/testsuite/fakehyperfleet"
 	"github.com/openshift-hyperfleet/maestro-workflows/testsuite/fakemaestro"
 )
 
@@ -57,6 +58,17 @@ func breaksMaestro(ctx context.Context, random *rand.Rand, fake *fakemaestro.Ser
 			time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond)
 			_, _, _ = faults.ResumeHTTP(), faults.ResumeGRPC(), faults.ResumeBroker()
 		}
+	})
+}
+
+// breaksHyperFleet does what an API behind a proxy does.
+func breaksHyperFleet(ctx context.Context, random *rand.Rand, api *fakehyperfleet.Server) {
+	repeat(ctx, random, 500*time.Millisecond, func() {
+		api.Heal()
+		api.Inject([]fakehyperfleet.Fault{
+			fakehyperfleet.Unavailable().Times(3), fakehyperfleet.ResetAfterStoring().Times(2), fakehyperfleet.NotJSON(502).Times(2),
+			fakehyperfleet.TooManyRequests(time.Second).Times(1), fakehyperfleet.Slow(time.Second).Times(2),
+		}[random.IntN(5)])
 	})
 }
 

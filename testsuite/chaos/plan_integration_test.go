@@ -12,6 +12,7 @@ import (
 
 const (
 	source    = "chaos"
+	adapter   = "chaos"
 	consumers = 5
 	// pools of a shared work, each of which has generations of its own.
 	pools = 3
@@ -26,6 +27,9 @@ type planned struct {
 	// part of a shared work; "" for a whole one.
 	part string
 }
+
+// reported: the HyperFleet API is told of this work's operations.
+func (p planned) reported() bool { return p.Name == "whole-a" }
 
 func (p planned) target() string { return p.Consumer + "/" + p.WorkName() + "/" + p.part }
 
@@ -72,6 +76,12 @@ func draw(random *rand.Rand, of planned, count int) []planned {
 		}
 		if random.IntN(3) == 0 {
 			one.Report = &contract.Report{ResultsFile: fmt.Sprintf("%s-%s-%s-%d.json", one.Consumer, one.Name, one.part, generation)}
+		}
+		if of.reported() {
+			if one.Report == nil {
+				one.Report = &contract.Report{}
+			}
+			one.Report.HyperFleet = &contract.HyperFleetReport{Kind: "Cluster", Adapter: adapter}
 		}
 		list = append(list, one)
 		if random.IntN(4) == 0 {
