@@ -33,8 +33,7 @@ func build(request contract.Request) (contract.BuildResult, error) {
 		return result, contract.Errorf(contract.ErrInvalidInput, "%w", err)
 	}
 	result.Generation = generation
-	expression, err := expressionOf(request)
-	if err != nil {
+	if err := checkConditions(request); err != nil {
 		return result, err
 	}
 	switch request.EffectiveAction() {
@@ -55,8 +54,11 @@ func build(request contract.Request) (contract.BuildResult, error) {
 	if err != nil {
 		return result, contract.Errorf(contract.ErrInvalidManifest, "%w", err)
 	}
-	if err := expression.CheckAgainst(work); err != nil {
+	if err := manifest.CheckWait(request.Wait, work); err != nil {
 		return result, err
+	}
+	if err := manifest.CheckWait(request.FailOn, work); err != nil {
+		return result, contract.Errorf(contract.ErrInvalidInput, "failOn: %w", err)
 	}
 	for _, identity := range identities {
 		result.Manifests = append(result.Manifests, identity.String())
@@ -84,19 +86,26 @@ func buildPart(request contract.Request, result contract.BuildResult) (contract.
 	return result, nil
 }
 
-// expressionOf reads the wait condition, so that a malformed one is refused before anything is written.
-func expressionOf(request contract.Request) (manifest.Expression, error) {
+// checkConditions reads the conditions, so that a malformed one is refused before anything is written.
+func checkConditions(request contract.Request) error {
 	if request.Wait == "" || request.EffectiveAction() == contract.ActionDelete {
-		return manifest.Expression{}, nil
+		return nil
 	}
 	expression, err := manifest.ParseExpression(request.Wait)
 	if err != nil {
-		return expression, contract.Errorf(contract.ErrInvalidInput, "%w", err)
+		return contract.Errorf(contract.ErrInvalidInput, "%w", err)
 	}
-	for _, term := range expression.Terms {
-		if term.Kind == "" && term.Type == "Deleted" && !request.AwaitsDeletion() {
-			return expression, contract.Errorf(contract.ErrInvalidInput, "wait condition %q: Deleted stands alone, and only with delete or wait", request.Wait)
-		}
+	if expression.AwaitsDeletion() && !request.AwaitsDeletion() {
+		return contract.Errorf(contract.ErrInvalidInput, "wait condition %q: Deleted stands alone, and only with delete or wait", request.Wait)
 	}
-	return expression, nil
+	if request.FailOn == "" {
+		return nil
+	}
+	switch expression, err = manifest.ParseExpression(request.FailOn); {
+	case err != nil:
+		return contract.Errorf(contract.ErrInvalidInput, "failOn: %w", err)
+	case expression.AwaitsDeletion():
+		return contract.Errorf(contract.ErrInvalidInput, "failOn %q: a work that is deleted ends every wait", request.FailOn)
+	}
+	return nil
 }

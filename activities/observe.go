@@ -26,7 +26,9 @@ type Observer struct {
 type memory struct {
 	// Seen: the work existed at an earlier look.
 	Seen bool `json:"seen,omitempty"`
-	// RefusedVersion and RefusedSince: since when the cluster refuses this version for a reason that does not heal.
+	// Held: the conditions fitted the work at an earlier look.
+	Held bool `json:"held,omitempty"`
+	// RefusedVersion and RefusedSince: since when this version cannot get on for a reason that does not heal.
 	RefusedVersion int64     `json:"refusedVersion,omitempty"`
 	RefusedSince   time.Time `json:"refusedSince,omitzero"`
 	// Last is what a time-out shows when the last look itself fails.
@@ -37,20 +39,15 @@ type memory struct {
 // says when to look again, so that Temporal parks the wait without a slot and without history. It only reads, so that
 // running it twice is harmless. The last look happens at the deadline and gives TimedOut with what was missing.
 func (o *Observer) Observe(ctx context.Context, params contract.ObserveParams) (contract.ObserveResult, error) {
-	var expression manifest.Expression
-	if !params.Deleted {
-		var err error
-		if expression, err = manifest.ParseExpression(params.Wait); err != nil {
-			return contract.ObserveResult{}, application(contract.Errorf(contract.ErrInvalidInput, "%w", err))
-		}
+	look := &look{params: params, now: o.Now()}
+	if err := look.parse(); err != nil {
+		return contract.ObserveResult{}, application(contract.Errorf(contract.ErrInvalidInput, "%w", err))
 	}
-	var remembered memory
 	if activity.HasHeartbeatDetails(ctx) {
-		if err := activity.GetHeartbeatDetails(ctx, &remembered); err != nil {
+		if err := activity.GetHeartbeatDetails(ctx, &look.memory); err != nil {
 			return contract.ObserveResult{}, application(contract.Errorf(contract.ErrInternal, "read what earlier looks saw: %w", err))
 		}
 	}
-	look := &look{params: params, expression: expression, now: o.Now(), memory: remembered}
 	stored, err := o.Reader.Read(ctx, params.Source, params.Consumer, params.Name)
 	result, missing := look.judge(stored, err)
 	if result != nil {
@@ -79,14 +76,28 @@ func nextLook(attempt int32) time.Duration {
 
 // look is one look at a work.
 type look struct {
-	params     contract.ObserveParams
-	expression manifest.Expression
-	now        time.Time
-	memory     memory
+	params contract.ObserveParams
+	// expression is what is waited for, failOn what ends the wait; both are empty for a deletion.
+	expression, failOn manifest.Expression
+	now                time.Time
+	memory             memory
 	// changed: memory has to be kept for the next look.
 	changed bool
 	// current is what this look saw, with the resources.
 	current *contract.ObserveResult
+}
+
+func (l *look) parse() (err error) {
+	if l.params.Deleted {
+		return nil
+	}
+	if l.expression, err = manifest.ParseExpression(l.params.Wait); err != nil || l.params.FailOn == "" {
+		return err
+	}
+	if l.failOn, err = manifest.ParseExpression(l.params.FailOn); err != nil {
+		return fmt.Errorf("failOn: %w", err)
+	}
+	return nil
 }
 
 // untilDecision is the time to the deadline, or to the end of a refusal's grace period when that comes first. A Maestro
@@ -163,7 +174,7 @@ func (l *look) deleting(stored *manifest.Stored) (*contract.ObserveResult, *cont
 			text = strings.Replace(text, "its agent is away", "its agent, which has never reported for this work, is away", 1)
 		}
 	}
-	l.remember(l.snapshot(stored, manifest.Evaluate(stored.Status, stored.Version, l.expression), text))
+	l.remember(l.snapshot(stored, manifest.EvaluateStored(stored, stored.Version, l.expression), text))
 	return nil, contract.Errorf(contract.ErrNotReady, "%s", text)
 }
 
@@ -177,12 +188,23 @@ func (l *look) wanted(stored *manifest.Stored) int64 {
 }
 
 func (l *look) evaluate(stored *manifest.Stored) (*contract.ObserveResult, *contract.Error) {
+	if failed := l.misfit(stored); failed != nil {
+		return failed, nil
+	}
 	version := l.wanted(stored)
-	evaluation := manifest.Evaluate(stored.Status, version, l.expression)
+	if l.params.FailOn != "" {
+		if bad := manifest.EvaluateStored(stored, version, l.failOn); bad.Met {
+			return l.failed(stored, contract.ErrConditionFailed, fmt.Sprintf("failOn %s holds for version %d: %s", l.params.FailOn, version, bad.Holds)), nil
+		}
+	}
+	evaluation := manifest.EvaluateStored(stored, version, l.expression)
 	if evaluation.Met {
 		result := l.snapshot(stored, evaluation, fmt.Sprintf("%s holds for version %d", l.params.Wait, version))
 		result.Outcome = contract.ObserveMet
 		return &result, nil
+	}
+	if evaluation.Never != "" {
+		return l.failed(stored, contract.ErrConditionFailed, fmt.Sprintf("%s will not be met any more: %s", l.params.Wait, evaluation.Never)), nil
 	}
 	if failed := l.refused(stored, version, evaluation); failed != nil {
 		return failed, nil
@@ -191,10 +213,33 @@ func (l *look) evaluate(stored *manifest.Stored) (*contract.ObserveResult, *cont
 	return nil, contract.Errorf(contract.ErrNotReady, "%s", evaluation.Missing)
 }
 
-// refused fails the wait when the cluster has refused the version for the whole grace period for a reason that does
-// not heal. The first Applied=False is not the last word: a CRD and its object in one work need a second pass.
+// misfit refuses conditions that the work can never report. The write of an operation has checked that beforehand; a
+// wait that writes nothing learns it from the first look at the work.
+func (l *look) misfit(stored *manifest.Stored) *contract.ObserveResult {
+	if l.memory.Held {
+		return nil
+	}
+	if l.params.Version == 0 {
+		if err := l.expression.CheckAgainst(stored.Work); err != nil {
+			return l.failed(stored, contract.ErrInvalidInput, err.Error())
+		}
+	}
+	if err := l.failOn.CheckAgainst(stored.Work); err != nil {
+		return l.failed(stored, contract.ErrInvalidInput, "failOn: "+err.Error())
+	}
+	l.memory.Held, l.changed = true, true
+	return nil
+}
+
+// refused fails the wait when the cluster has refused the version, or has been stuck with it, for the whole grace period
+// for a reason that does not heal. The first Applied=False is not the last word: a CRD and its object in one work need a
+// second pass.
 func (l *look) refused(stored *manifest.Stored, version int64, evaluation manifest.Evaluation) *contract.ObserveResult {
+	failure, reason := contract.ErrApplyFailed, evaluation.Refused
 	if evaluation.Refused == "" || evaluation.Heals {
+		failure, reason = contract.ErrConditionFailed, evaluation.Stuck
+	}
+	if reason == "" {
 		if l.memory.RefusedVersion != 0 {
 			l.memory.RefusedVersion, l.memory.RefusedSince, l.changed = 0, time.Time{}, true
 		}
@@ -207,13 +252,13 @@ func (l *look) refused(stored *manifest.Stored, version int64, evaluation manife
 	if l.now.Sub(l.memory.RefusedSince) < l.params.Grace {
 		return nil
 	}
-	result := l.snapshot(stored, evaluation, evaluation.Refused)
-	result.Outcome, result.Failure = contract.ObserveFailed, contract.ErrApplyFailed
+	result := l.snapshot(stored, evaluation, reason)
+	result.Outcome, result.Failure = contract.ObserveFailed, failure
 	return &result
 }
 
 func (l *look) failed(stored *manifest.Stored, failure contract.ErrorType, message string) *contract.ObserveResult {
-	result := l.snapshot(stored, manifest.Evaluate(stored.Status, l.wanted(stored), l.expression), message)
+	result := l.snapshot(stored, manifest.EvaluateStored(stored, l.wanted(stored), l.expression), message)
 	result.Outcome, result.Failure = contract.ObserveFailed, failure
 	return &result
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
@@ -20,10 +22,14 @@ type Status struct {
 
 // Evaluation is the answer of one look at a work.
 type Evaluation struct {
-	// Met: every term holds for the version that was asked for.
+	// Met: the expression is true for the version that was asked for.
 	Met bool
+	// Holds says, when met, what makes it so.
+	Holds string
 	// Missing says, when not met, what is missing and what the cluster said instead.
 	Missing string
+	// Never says, when not met, why it will not be met any more; Stuck does so when that lasts for a while.
+	Never, Stuck string
 	// Refused is set when the cluster could not apply the version that was asked for; Heals is false when the
 	// reason is one that the agent's next attempt cannot change.
 	Refused string
@@ -37,24 +43,44 @@ type Evaluation struct {
 // Evaluate decides an expression for version, the version of the work that was written.
 //
 // A condition counts only when it belongs to that version: its observedGeneration, or without one the status's
-// ObservedVersion, is at least version. Available needs Applied=True beside it, because the agent reports
-// Available=True for objects that are left over from an earlier version while the new one was refused.
+// ObservedVersion, is at least version; feedback counts when ObservedVersion is. Available needs Applied=True beside it,
+// because the agent reports Available=True for objects that are left over from an earlier version while the new one was
+// refused. What is not reported, or for an older version, is unknown, and so is its NOT.
 func Evaluate(status Status, version int64, expression Expression) Evaluation {
-	view := view{status: status, version: version}
-	evaluation := Evaluation{Resources: view.resources(), Overall: view.overall()}
-	evaluation.Refused, evaluation.Heals = view.refusal()
-	var missing []string
-	for _, term := range expression.Terms {
-		if text := view.lacks(term); text != "" {
-			missing = append(missing, text)
-		}
+	return view{status: status, version: version}.evaluate(expression)
+}
+
+// EvaluateStored is [Evaluate] for a stored work, whose manifests say what the cluster has to report.
+func EvaluateStored(stored *Stored, version int64, expression Expression) Evaluation {
+	return view{status: stored.Status, version: version, work: stored.Work}.evaluate(expression)
+}
+
+func (v view) evaluate(expression Expression) Evaluation {
+	evaluation := Evaluation{Resources: v.resources(), Overall: v.overall(), Met: true}
+	evaluation.Refused, evaluation.Heals = v.refusal()
+	root := expression.root
+	if root == nil {
+		return evaluation
 	}
-	evaluation.Met = len(missing) == 0
-	if !evaluation.Met {
-		if evaluation.Refused != "" && !strings.Contains(strings.Join(missing, " "), evaluation.Refused) {
-			missing = append(missing, evaluation.Refused)
-		}
-		evaluation.Missing = strings.Join(missing, "; ")
+	of := answers{}
+	root.each(func(n *node) { of[n] = v.find(n.term) })
+	if evaluation.Met = root.truth(of) == yes; evaluation.Met {
+		evaluation.Holds = root.why(yes, of)
+		return evaluation
+	}
+	evaluation.Missing = root.why(yes, of)
+	if evaluation.Refused != "" && !strings.Contains(evaluation.Missing, evaluation.Refused) {
+		evaluation.Missing += "; " + evaluation.Refused
+	}
+	nevers := root.nevers(of)
+	if nevers != "" && !strings.Contains(evaluation.Missing, nevers) {
+		evaluation.Missing += "; " + nevers
+	}
+	switch {
+	case !root.can(true, of, false):
+		evaluation.Never = nevers
+	case !root.can(true, of, true):
+		evaluation.Stuck = nevers
 	}
 	return evaluation
 }
@@ -62,6 +88,8 @@ func Evaluate(status Status, version int64, expression Expression) Evaluation {
 type view struct {
 	status  Status
 	version int64
+	// work is nil when only the status is known.
+	work *workv1.ManifestWork
 }
 
 func (v view) fresh(condition contract.Condition) bool {
@@ -91,60 +119,6 @@ func (v view) holds(name, status string) bool {
 	return found && condition.Status == status && v.fresh(condition)
 }
 
-// lacks says what a term is missing; "" when it holds.
-func (v view) lacks(term Term) string {
-	if !v.status.Reported {
-		return fmt.Sprintf("%s: the cluster has not reported yet", term)
-	}
-	if term.Kind != "" {
-		return v.lacksOnManifests(term)
-	}
-	condition, found := find(v.status.Conditions, term.Type)
-	if text := v.differs(term, condition, found); text != "" {
-		return text
-	}
-	if term.Type == "Available" && term.Status == "True" && !v.holds("Applied", "True") {
-		applied, found := find(v.status.Conditions, "Applied")
-		return "Available is True, but " + v.differs(Term{Type: "Applied", Status: "True", text: "Applied"}, applied, found)
-	}
-	return ""
-}
-
-func (v view) lacksOnManifests(term Term) string {
-	selected := 0
-	for _, resource := range v.status.Resources {
-		id := Identity{Group: resource.Group, Kind: resource.Kind, Namespace: resource.Namespace, Name: resource.Name}
-		if !term.selects(id) {
-			continue
-		}
-		selected++
-		if text := v.lacksOnManifest(term, resource); text != "" {
-			return id.String() + ": " + text
-		}
-	}
-	if selected == 0 {
-		return fmt.Sprintf("%s: the cluster reports no such manifest", term)
-	}
-	return ""
-}
-
-// lacksOnManifest is [view.lacks] for one manifest. As for the work, Available needs Applied beside it: the manifest's,
-// or the work's when the cluster gives none for the manifest.
-func (v view) lacksOnManifest(term Term, resource contract.ResourceStatus) string {
-	condition, found := v.findOn(resource, term.Type)
-	if text := v.differs(term, condition, found); text != "" || term.Type != "Available" || term.Status != "True" {
-		return text
-	}
-	applied, found := v.findOn(resource, "Applied")
-	if !found {
-		applied, found = find(v.status.Conditions, "Applied")
-	}
-	if text := v.differs(Term{Type: "Applied", Status: "True", text: "Applied"}, applied, found); text != "" {
-		return "Available is True, but " + text
-	}
-	return ""
-}
-
 // findOn finds a manifest's condition. The agent writes a manifest's Applied, which has no generation of its own, in
 // one pass with the work's, and may send a newer Available before: so it belongs to the version of the work's.
 func (v view) findOn(resource contract.ResourceStatus, name string) (contract.Condition, bool) {
@@ -155,24 +129,6 @@ func (v view) findOn(resource contract.ResourceStatus, name string) (contract.Co
 		}
 	}
 	return condition, found
-}
-
-// differs compares one condition with what a term wants; "" when it is as wanted.
-func (v view) differs(term Term, condition contract.Condition, found bool) string {
-	switch {
-	case !found:
-		return term.Type + " is not reported"
-	case condition.Status != term.Status:
-		text := fmt.Sprintf("%s is %s%s", term.Type, condition.Status, because(condition))
-		if !v.fresh(condition) {
-			text += fmt.Sprintf(" (for version %d, wanted %d)", v.age(condition), v.version)
-		}
-		return text
-	case !v.fresh(condition):
-		return fmt.Sprintf("%s is %s, but for version %d, wanted %d", term.Type, condition.Status, v.age(condition), v.version)
-	default:
-		return ""
-	}
 }
 
 func because(condition contract.Condition) string {

@@ -2,157 +2,136 @@ package manifest
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
-// Term is one condition that a wait needs.
+// Expression is a wait condition, or one that ends a wait early. docs/conditions.md is its grammar. The empty one always
+// holds.
+type Expression struct {
+	root *node
+}
+
+// node is a term, or an operator over nodes.
+type node struct {
+	joint joint
+	term  Term
+	parts []*node
+}
+
+type joint int
+
+const (
+	jointTerm joint = iota
+	jointNot
+	jointAnd
+	jointOr
+)
+
+// Term asks the work or some of its manifests for one condition, or manifests for one feedback value.
 type Term struct {
 	// Kind, Group, Namespace and Name select manifests; Kind is empty for a condition of the work itself. An empty
 	// Group, Namespace or Name matches any.
 	Kind, Group, Namespace, Name string
-	// Type of the condition and the Status it must have: True unless given.
+	// Any: one of the selected manifests is enough. Otherwise all must comply.
+	Any bool
+	// Type of the condition and the Status it must have: True unless given. Type is empty for a feedback value.
 	Type, Status string
-	text         string
+	// Field of the feedback, with the path into it; see [Term.sources]. Exact: it is a name as a whole. Old: it is
+	// written as the old tool had it, behind a colon.
+	Field      string
+	Exact, Old bool
+	// Absent is what a value that is not reported counts as; nil means that nothing is known then.
+	Absent *Literal
+	// Operator compares the value with Value: == != >= <= > or <.
+	Operator string
+	Value    Literal
+	text     string
+}
+
+// Literal is a value in an expression. Without quotes it is a number, a boolean or a text, as the value that it is
+// compared with is.
+type Literal struct {
+	Text   string
+	Quoted bool
 }
 
 func (t Term) String() string { return t.text }
 
-// Expression is a wait condition: terms that must all hold.
-type Expression struct {
-	Terms []Term
+// Terms of the expression, from left to right.
+func (e Expression) Terms() []Term {
+	var terms []Term
+	e.root.each(func(n *node) { terms = append(terms, n.term) })
+	return terms
 }
 
-var (
-	conditionName = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9_./]*[A-Za-z0-9])?$`)
-	kindName      = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*(\.[a-z0-9][-a-z0-9.]*)?$`)
-	objectName    = regexp.MustCompile(`^[A-Za-z0-9]([-.:_A-Za-z0-9]*[A-Za-z0-9])?$`)
-)
+// AwaitsDeletion: the expression is Deleted, which is no condition that a status could have.
+func (e Expression) AwaitsDeletion() bool {
+	return e.root != nil && e.root.joint == jointTerm && e.root.term.Kind == "" && e.root.term.Type == "Deleted"
+}
 
-// workConditions are the conditions that Maestro and OCM report for a whole work.
-var workConditions = []string{"Applied", "Available", "Progressing", "Degraded", "Complete", "Deleted"}
+// String writes the expression down with all its parentheses.
+func (e Expression) String() string {
+	if e.root == nil {
+		return ""
+	}
+	return e.root.String()
+}
 
-// ParseExpression reads a wait condition in the plain language:
-//
-//	expression = term { ("AND" | "&&") term }
-//	term       = Condition [ "=" ( "True" | "False" | "Unknown" ) ]
-//	           | Kind [ "." group ] [ "/" name | "/" namespace "/" name ] ":" Condition [ "=" status ]
-//
-// Names are exact. An error shows the expression and points at the place.
+func (n *node) String() string {
+	switch n.joint {
+	case jointTerm:
+		return n.term.text
+	case jointNot:
+		return "NOT " + n.parts[0].String()
+	case jointAnd, jointOr:
+		word := " AND "
+		if n.joint == jointOr {
+			word = " OR "
+		}
+		texts := make([]string, len(n.parts))
+		for index, part := range n.parts {
+			texts[index] = part.String()
+		}
+		return "(" + strings.Join(texts, word) + ")"
+	}
+	return ""
+}
+
+// each calls visit for the terms, from left to right.
+func (n *node) each(visit func(*node)) {
+	if n == nil {
+		return
+	}
+	if n.joint == jointTerm {
+		visit(n)
+	}
+	for _, part := range n.parts {
+		part.each(visit)
+	}
+}
+
+// maxBrackets bounds parentheses and NOTs in each other.
+const maxBrackets = 100
+
+// ParseExpression reads a wait condition; docs/conditions.md is the grammar. Names are exact. An error shows the
+// expression and the position in it, counted in bytes from 1.
 func ParseExpression(text string) (Expression, error) {
-	var expression Expression
-	wantTerm := true
-	for _, word := range splitWords(text) {
-		if word.text == "AND" || word.text == "&&" {
-			if wantTerm {
-				return Expression{}, pointAt(text, word.at, "a condition is missing before "+word.text)
-			}
-			wantTerm = true
-			continue
-		}
-		if !wantTerm {
-			return Expression{}, pointAt(text, word.at, "join conditions with AND")
-		}
-		term, err := parseTerm(word.text)
-		if err != nil {
-			return Expression{}, pointAt(text, word.at, err.Error())
-		}
-		expression.Terms = append(expression.Terms, term)
-		wantTerm = false
+	if len(text) > contract.MaxConditionBytes {
+		return Expression{}, fmt.Errorf("wait condition of %d bytes, position %d: the limit is %d",
+			len(text), contract.MaxConditionBytes+1, contract.MaxConditionBytes)
 	}
-	if wantTerm {
-		return Expression{}, pointAt(text, len(text), "a condition is missing here")
+	p := parser{text: text}
+	root, err := p.whole()
+	if err != nil {
+		return Expression{}, err
 	}
-	return expression, nil
+	return Expression{root: root}, nil
 }
 
-type word struct {
-	text string
-	at   int
-}
-
-func splitWords(text string) []word {
-	var words []word
-	rest, at := text, 0
-	for {
-		trimmed := strings.TrimLeft(rest, " \t\r\n")
-		at += len(rest) - len(trimmed)
-		if trimmed == "" {
-			return words
-		}
-		end := strings.IndexAny(trimmed, " \t\r\n")
-		if end < 0 {
-			end = len(trimmed)
-		}
-		words = append(words, word{text: trimmed[:end], at: at})
-		rest, at = trimmed[end:], at+end
-	}
-}
-
-func parseTerm(text string) (Term, error) {
-	switch text {
-	case "OR", "||", "NOT", "!", "(", ")":
-		return Term{}, fmt.Errorf("%s is not supported, conditions are joined by AND", text)
-	}
-	term := Term{Status: "True", text: text}
-	// The last colon, because names of RBAC objects have colons and condition types have none.
-	colon := strings.LastIndexByte(text, ':')
-	onManifest := colon >= 0
-	selector, condition := text[:max(colon, 0)], text[colon+1:]
-	name, status, given := strings.Cut(condition, "=")
-	if given {
-		switch status {
-		case "True", "False", "Unknown":
-			term.Status = status
-		default:
-			return Term{}, fmt.Errorf("status %q: give True, False or Unknown", status)
-		}
-	}
-	term.Type = name
-	if !onManifest {
-		return term, checkWorkCondition(name)
-	}
-	if !conditionName.MatchString(name) {
-		return Term{}, fmt.Errorf("condition %q: not a condition type", name)
-	}
-	return term, term.selectManifests(selector)
-}
-
-func checkWorkCondition(name string) error {
-	for _, known := range workConditions {
-		if name == known {
-			return nil
-		}
-	}
-	return fmt.Errorf("condition %q of the work: give one of %s, or Kind/name:Condition for a manifest",
-		name, strings.Join(workConditions, ", "))
-}
-
-func (t *Term) selectManifests(selector string) error {
-	parts := strings.Split(selector, "/")
-	if !kindName.MatchString(parts[0]) {
-		return fmt.Errorf("kind %q: give Kind, Kind/name or Kind/namespace/name, Kind with a capital", parts[0])
-	}
-	t.Kind, t.Group, _ = strings.Cut(parts[0], ".")
-	for _, part := range parts[1:] {
-		if !objectName.MatchString(part) {
-			return fmt.Errorf("name %q in %q: not an object's name", part, selector)
-		}
-	}
-	switch len(parts) {
-	case 1:
-	case 2:
-		t.Name = parts[1]
-	case 3:
-		t.Namespace, t.Name = parts[1], parts[2]
-	default:
-		return fmt.Errorf("%q: give Kind, Kind/name or Kind/namespace/name", selector)
-	}
-	return nil
-}
-
-func pointAt(text string, at int, problem string) error {
-	return fmt.Errorf("wait condition %q, position %d: %s", text, at+1, problem)
+func pointAt(text string, at int, format string, args ...any) error {
+	return fmt.Errorf("wait condition %q, position %d: %s", text, at+1, fmt.Sprintf(format, args...))
 }
 
 func (t Term) selects(id Identity) bool {

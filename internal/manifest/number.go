@@ -1,7 +1,9 @@
 package manifest
 
 import (
+	"cmp"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -43,4 +45,40 @@ func abbreviated(raw []byte) string {
 		return string(raw)
 	}
 	return string(raw[:60]) + "…"
+}
+
+// number is JSON's, with an exponent that is no joke.
+var number = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]{1,9})?$`)
+
+func isNumber(text string) bool { return number.MatchString(text) }
+
+// compareDecimals orders two numbers by their exact values, of any length; known is false for what is no number.
+func compareDecimals(a, b string) (order int, known bool) {
+	if !isNumber(a) || !isNumber(b) {
+		return 0, false
+	}
+	negativeA, digitsA, exponentA := decimal(a)
+	negativeB, digitsB, exponentB := decimal(b)
+	switch {
+	case digitsA == "" && digitsB == "":
+		return 0, true
+	case digitsA == "":
+		return cmp.Compare(0, sign(negativeB)), true
+	case digitsB == "":
+		return sign(negativeA), true
+	case negativeA != negativeB:
+		return sign(negativeA), true
+	}
+	order = cmp.Compare(exponentA, exponentB)
+	if order == 0 {
+		order = strings.Compare(digitsA, digitsB)
+	}
+	return order * sign(negativeA), true
+}
+
+func sign(negative bool) int {
+	if negative {
+		return -1
+	}
+	return 1
 }

@@ -55,6 +55,7 @@ var (
 		contract.ErrUnauthorized:          exitFailed,
 		contract.ErrNotReady:              exitFailed,
 		contract.ErrApplyFailed:           exitFailed,
+		contract.ErrConditionFailed:       exitFailed,
 		contract.ErrVanished:              exitFailed,
 		contract.ErrHyperFleetUnavailable: exitFailed,
 		contract.ErrHyperFleetRefused:     exitFailed,

@@ -139,6 +139,8 @@ type ObserveParams struct {
 	Version    int64  `json:"version,omitempty"`
 	Generation int64  `json:"generation,omitempty"`
 	Wait       string `json:"wait"`
+	// FailOn ends the wait when it holds; see [Request].
+	FailOn string `json:"failOn,omitempty"`
 	// Deleted: wait for the bundle's 404 instead of a condition.
 	Deleted bool `json:"deleted,omitempty"`
 	// Received: wait until the agent has reported for Version, whatever it says.

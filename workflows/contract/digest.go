@@ -37,6 +37,9 @@ func (r Request) Digest() string {
 	if r.OnImmutable == OnImmutableRecreate {
 		parts = append(parts, string(r.OnImmutable))
 	}
+	if r.FailOn != "" {
+		parts = append(parts, r.FailOn)
+	}
 	return digest(parts...)
 }
 

@@ -45,6 +45,8 @@ const (
 	ErrNotReady ErrorType = "NotReady"
 	// ErrApplyFailed: the cluster could not apply the work, for a reason that does not heal.
 	ErrApplyFailed ErrorType = "ApplyFailed"
+	// ErrConditionFailed: the condition of a wait will not be met any more, or the one that ends it early holds.
+	ErrConditionFailed ErrorType = "ConditionFailed"
 	// ErrVanished: the work was there and is gone.
 	ErrVanished ErrorType = "Vanished"
 	// ErrWaitTimeout: the deadline passed before the condition was met.
@@ -99,6 +101,7 @@ var Rules = map[ErrorType]Rule{
 	ErrUnauthorized:          {Act: "give the worker credentials that may publish for this source"},
 	ErrNotReady:              {Retryable: true, Benign: true, Act: "wait"},
 	ErrApplyFailed:           {Act: "correct the manifest that the message names and apply again"},
+	ErrConditionFailed:       {Act: "look at the object that the message names, correct it and apply again"},
 	ErrVanished:              {Act: "find out who deleted the work and apply again"},
 	ErrWaitTimeout:           {Act: "read the message for what was missing; wait again, or look at the cluster's agent"},
 	ErrDeletionUnconfirmed:   {Act: "look at the cluster's agent and at the finalizers of the work's objects; the deletion stays requested, wait for Deleted again"},

@@ -20,6 +20,8 @@ const (
 	MaxRenderedBytes = 1024 * 1024
 	// MaxAdapterBytes bounds the adapter name of a report to HyperFleet; the API answers 500 to a longer one.
 	MaxAdapterBytes = 255
+	// MaxConditionBytes bounds a wait condition, which stands in IDs, messages and histories.
+	MaxConditionBytes = 4096
 	// DefaultTimeout of a whole operation.
 	DefaultTimeout = 5 * time.Minute
 	// DefaultPatience with a Maestro that does not answer while writing.

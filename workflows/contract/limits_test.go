@@ -21,6 +21,7 @@ func TestLimitsPageAgreesWithTheCode(t *testing.T) {
 		"MaxTemplateBytes":  contract.MaxTemplateBytes,
 		"MaxRenderedBytes":  contract.MaxRenderedBytes,
 		"MaxAdapterBytes":   contract.MaxAdapterBytes,
+		"MaxConditionBytes": contract.MaxConditionBytes,
 		"MaxInFlight":       contract.MaxInFlight,
 		"CallTimeout":       contract.CallTimeout,
 		"DefaultTimeout":    contract.DefaultTimeout,

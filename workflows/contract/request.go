@@ -63,6 +63,9 @@ type Request struct {
 	Generation int64 `json:"generation,omitempty"`
 	// Wait is the condition to wait for; empty means do not wait. For delete any non-empty value means Deleted.
 	Wait string `json:"wait,omitempty"`
+	// FailOn is a condition that ends the wait early, as ConditionFailed, when it holds for the version that is waited
+	// for; only with a wait for another condition than Deleted.
+	FailOn string `json:"failOn,omitempty"`
 	// Timeout of the whole operation, a Go duration counted from its start. Default [DefaultTimeout].
 	Timeout string `json:"timeout,omitempty"`
 	// Patience with a Maestro that does not answer, or keeps conflicting, while writing. A Go duration; default
@@ -138,7 +141,11 @@ func (r Request) Writes() bool {
 // WorkflowID of the operation. The request must have been checked with [Request.Check].
 func (r Request) WorkflowID() string {
 	if r.EffectiveAction() == ActionWait {
-		return WaitID(r.Source, r.Consumer, r.WorkName(), r.Wait, r.Timeout)
+		condition := r.Wait
+		if r.FailOn != "" {
+			condition += "\x00" + r.FailOn
+		}
+		return WaitID(r.Source, r.Consumer, r.WorkName(), condition, r.Timeout)
 	}
 	id := OperationID(r.Source, r.Consumer, r.WorkName())
 	if part := r.Part(); part != "" {
@@ -243,6 +250,9 @@ func (r Request) Check() error {
 		}
 	default:
 		bad("action %q: give apply, merge, remove, delete or wait", r.Action)
+	}
+	if r.FailOn != "" && (r.Wait == "" || r.AwaitsDeletion()) {
+		bad("failOn: only with a wait for a condition")
 	}
 	problems = append(problems, r.checkWork()...)
 	problems = append(problems, r.checkMerge()...)

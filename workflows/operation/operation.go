@@ -200,7 +200,7 @@ func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult)
 	op.watched = &contract.ObserveParams{
 		Source: op.request.Source, Consumer: op.request.Consumer, Name: op.result.ManifestWorkName,
 		Version: committed.Version, Generation: op.result.Generation,
-		Wait: condition, Deleted: op.request.AwaitsDeletion(), MustExist: op.request.Writes(),
+		Wait: condition, FailOn: op.request.FailOn, Deleted: op.request.AwaitsDeletion(), MustExist: op.request.Writes(),
 		Grace: op.durations.Grace, Until: op.until,
 	}
 	defer func() { op.watched = nil }()
