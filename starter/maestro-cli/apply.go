@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/config"
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
@@ -17,7 +18,8 @@ type applyFlags struct {
 	manifestName, consumer, wait, patience, grace string
 	generation                                    int64
 	force                                         bool
-	onImmutable                                   string
+	onImmutable, failOn                           string
+	addFeedback                                   bool
 }
 
 func (a *app) applyCommand() *cobra.Command {
@@ -44,6 +46,8 @@ running; a work that already is as wanted is not written again.`,
 	graceFlag(set, &flags.grace)
 	set.Int64Var(&flags.generation, "generation", 0, "HyperFleet generation; an older one never replaces a newer one (default: the work's annotation)")
 	set.BoolVar(&flags.force, "force", false, "overwrite the work of another owner, or other content of the same generation")
+	failOnFlag(set, &flags.failOn)
+	set.BoolVar(&flags.addFeedback, "add-feedback", false, "add the feedbackRules to the work that the conditions of --wait and --fail-on need")
 	onImmutableFlag(set, &flags.onImmutable)
 	shared.add(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
@@ -52,12 +56,15 @@ running; a work that already is as wanted is not written again.`,
 				Source: settings.SourceID, Consumer: flags.consumer, Action: contract.ActionApply,
 				Generation: flags.generation, Wait: flags.wait, Force: flags.force, AllowPlaintextSecrets: flags.plaintext,
 				Timeout: timeoutOf(command), Patience: flags.patience, Grace: flags.grace,
-				OnImmutable: contract.OnImmutable(flags.onImmutable),
+				OnImmutable: contract.OnImmutable(flags.onImmutable), FailOn: flags.failOn,
 			}
 			if err := required("--manifest-file", flags.file, "--consumer", flags.consumer); err != nil {
 				return request, err
 			}
-			request, err := a.withWork(ctx, request, flags.inputFlags)
+			if err := checkFailOn(flags.failOn, flags.wait); err != nil {
+				return request, err
+			}
+			request, err := a.withWork(ctx, request, flags.inputFlags, flags.addFeedback)
 			if err != nil || flags.manifestName == "" {
 				return request, err
 			}
@@ -70,7 +77,7 @@ running; a work that already is as wanted is not written again.`,
 }
 
 // withWork reads and checks the work, the condition included, with the code that the operation uses too.
-func (a *app) withWork(ctx context.Context, request contract.Request, flags inputFlags) (contract.Request, error) {
+func (a *app) withWork(ctx context.Context, request contract.Request, flags inputFlags, addFeedback bool) (contract.Request, error) {
 	input, _, err := a.input(ctx, flags.file, flags.options(request.Consumer))
 	if input != nil && input.Work != nil {
 		request.Name = input.Work.Name
@@ -84,6 +91,11 @@ func (a *app) withWork(ctx context.Context, request contract.Request, flags inpu
 		}})
 	}
 	work := input.Work
+	if addFeedback {
+		if err := a.addFeedback(work, request.Wait, request.FailOn); err != nil {
+			return request, err
+		}
+	}
 	if request.Work, err = manifest.Encode(work); err != nil {
 		return request, err
 	}
@@ -100,5 +112,29 @@ func (a *app) withWork(ctx context.Context, request contract.Request, flags inpu
 	if err := expression.CheckAgainst(work); err != nil {
 		return request, contract.Errorf(contract.ErrInvalidInput, "--wait: %w", err)
 	}
+	if err := manifest.CheckWait(request.FailOn, work); err != nil {
+		return request, contract.Errorf(contract.ErrInvalidInput, "--fail-on: %w", err)
+	}
 	return request, nil
+}
+
+// addFeedback adds what conditions need to the work, and says it.
+func (a *app) addFeedback(work *workv1.ManifestWork, conditions ...string) error {
+	for _, condition := range conditions {
+		if condition == "" {
+			continue
+		}
+		expression, err := manifest.ParseExpression(condition)
+		if err != nil {
+			return contract.Errorf(contract.ErrInvalidInput, "%w", err)
+		}
+		added, err := manifest.AddFeedback(work, expression)
+		for _, line := range added {
+			a.say("note: added " + line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

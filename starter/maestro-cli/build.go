@@ -25,7 +25,7 @@ type buildFlags struct {
 	output, outputFile, format string
 	dryRun, apply, showSecrets bool
 	wait, patience, grace      string
-	onImmutable                string
+	onImmutable, failOn        string
 
 	// target of output, outputFile and format, read before the program takes --output for its own.
 	target    buildTarget
@@ -75,6 +75,7 @@ YAML file or a JSON List, and apply takes one work a file. On standard output th
 	set.Lookup("wait").NoOptDefVal = conditionAvailable
 	patienceFlag(set, &flags.patience)
 	graceFlag(set, &flags.grace)
+	failOnFlag(set, &flags.failOn)
 	onImmutableFlag(set, &flags.onImmutable)
 	shared.add(command)
 	for _, name := range []string{"wait", "patience", "grace", "detach", "cancel-on-interrupt", "allow-plaintext-secrets"} {
@@ -127,6 +128,7 @@ func (f *buildFlags) check(command *cobra.Command) error {
 		_, err := checkWait("wait", f.wait)
 		problems = append(problems, err)
 	}
+	problems = append(problems, checkFailOn(f.failOn, f.wait))
 	// The envelope of a request, whatever the files hold.
 	envelope := contract.Request{
 		Source: program, Consumer: cmp.Or(f.consumer, "any"), Action: contract.ActionMerge, Name: cmp.Or(f.name, "any"), Adapter: f.adapter,
@@ -154,6 +156,7 @@ func (a *app) buildRequests(ctx context.Context, command *cobra.Command, setting
 	for index := range requests {
 		requests[index].Wait, requests[index].Timeout = flags.wait, timeoutOf(command)
 		requests[index].Patience, requests[index].Grace = flags.patience, flags.grace
+		requests[index].FailOn = flags.failOn
 		requests[index].OnImmutable = contract.OnImmutable(flags.onImmutable)
 	}
 	return requests, err

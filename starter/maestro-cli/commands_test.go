@@ -239,3 +239,29 @@ func TestTemporalThatIsNotThereIsExitFive(t *testing.T) {
 	assert.Len(t, b.said(), 1)
 	assert.Contains(t, b.said()[0], address)
 }
+
+func TestFailOnAndAddFeedback(t *testing.T) {
+	deployment := manifestFile(t, `apiVersion: work.open-cluster-management.io/v1
+kind: ManifestWork
+metadata: {name: web}
+spec: {workload: {manifests: [{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: demo}, spec: {replicas: 2}}]}}
+`)
+	apply := func(more ...string) []string {
+		return append([]string{"apply", "--manifest-file", deployment, "--consumer", "cluster-a1"}, more...)
+	}
+	request := requested(t, apply("--wait", "--wait=Deployment/web@readyReplicas >= 2", "--fail-on=Deployment/web@unavailableReplicas > 1", "--add-feedback")...)[0]
+	assert.Equal(t, "Deployment/web@unavailableReplicas > 1", request.FailOn)
+	assert.Contains(t, string(request.Work), `{"name":"readyReplicas","path":".status.readyReplicas"},{"name":"unavailableReplicas","path":".status.unavailableReplicas"}`)
+	assert.Equal(t, "Degraded", requested(t, "wait", "--name", "web", "--consumer", "cluster-a1", "--for=Available", "--fail-on=Degraded")[0].FailOn)
+
+	for says, arguments := range map[string][]string{
+		"which maestro-cli apply adds with --add-feedback": apply("--wait=Deployment/web@readyReplicas >= 2"),
+		"--fail-on: only with a wait":                       apply("--fail-on=Degraded"),
+		"--fail-on: wait condition":                         apply("--wait", "--fail-on=Degraded OR"),
+		"nothing reports field x":                           apply("--wait", "--fail-on=Deployment@x == 1"),
+	} {
+		b := &bench{}
+		assert.Equal(t, 2, b.run(arguments...), arguments)
+		assert.Contains(t, b.stderr.String(), says)
+	}
+}

@@ -51,6 +51,10 @@ func graceFlag(set *pflag.FlagSet, value *string) {
 	set.StringVar(value, "grace", "", "how long a wait bears that the cluster cannot apply a manifest for a reason that does not heal by itself (default 30s)")
 }
 
+func failOnFlag(set *pflag.FlagSet, value *string) {
+	set.StringVar(value, "fail-on", "", "condition that ends the wait early, as failed")
+}
+
 func onImmutableFlag(set *pflag.FlagSet, value *string) {
 	set.StringVar(value, "on-immutable", "", "when Maestro refuses a change of the set of manifests: fail, or recreate, which deletes the work without its objects and creates it again (default fail)")
 }
@@ -88,6 +92,18 @@ func timeoutOf(command *cobra.Command) string {
 		return ""
 	}
 	return text
+}
+
+// checkFailOn refuses a condition that cannot be read, or that ends no wait.
+func checkFailOn(text, wait string) error {
+	if text == "" {
+		return nil
+	}
+	if wait == "" {
+		return contract.Errorf(contract.ErrInvalidInput, "--fail-on: only with a wait")
+	}
+	_, err := checkWait("fail-on", text)
+	return err
 }
 
 // checkWait refuses a condition that cannot be read, before anything is sent.

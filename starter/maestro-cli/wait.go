@@ -12,7 +12,7 @@ import (
 func (a *app) waitCommand() *cobra.Command {
 	var work target
 	var shared operationFlags
-	var condition, grace string
+	var condition, failOn, grace string
 	command := &cobra.Command{
 		Use:   "wait --name WORK --consumer NAME [--for CONDITION]",
 		Short: "Wait for a condition of a stored ManifestWork",
@@ -26,18 +26,21 @@ A condition counts only when the cluster reported it for the version that is sto
 	work.add(command)
 	command.Flags().StringVar(&condition, "for", conditionAvailable, "condition to wait for")
 	graceFlag(command.Flags(), &grace)
+	failOnFlag(command.Flags(), &failOn)
 	shared.add(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		return a.operate(command, shared, func(_ context.Context, settings config.CLI) (contract.Request, error) {
 			request := contract.Request{
 				Source: settings.SourceID, Consumer: work.consumer, Action: contract.ActionWait, Name: work.name,
-				Wait: condition, Timeout: timeoutOf(command), Grace: grace,
+				Wait: condition, Timeout: timeoutOf(command), Grace: grace, FailOn: failOn,
 			}
 			if err := work.check(); err != nil {
 				return request, err
 			}
-			_, err := checkWait("for", condition)
-			return request, err
+			if _, err := checkWait("for", condition); err != nil {
+				return request, err
+			}
+			return request, checkFailOn(failOn, condition)
 		})
 	}
 	return command
