@@ -18,6 +18,8 @@ import (
 // Observer looks at works that are waited for.
 type Observer struct {
 	Reader Reader
+	// Writer asks again for deletions.
+	Writer Writer
 	// Now is the clock; time.Now in a worker.
 	Now func() time.Time
 }
@@ -31,6 +33,9 @@ type memory struct {
 	// RefusedVersion and RefusedSince: since when this version cannot get on for a reason that does not heal.
 	RefusedVersion int64     `json:"refusedVersion,omitempty"`
 	RefusedSince   time.Time `json:"refusedSince,omitzero"`
+	// Asked is when the deletion was asked for last, and AskNext the pause before it is asked for again.
+	Asked   time.Time     `json:"asked,omitzero"`
+	AskNext time.Duration `json:"askNext,omitempty"`
 	// Last is what a time-out shows when the last look itself fails.
 	Last *contract.ObserveResult `json:"last,omitempty"`
 }
@@ -58,6 +63,9 @@ func (o *Observer) Observe(ctx context.Context, params contract.ObserveParams) (
 	}
 	if !look.now.Before(params.Until) {
 		return bounded(look.timedOut(missing)), nil
+	}
+	if params.Ask && stored != nil && stored.DeletedAt != nil {
+		look.ask(ctx, o.Writer, stored)
 	}
 	if look.changed {
 		activity.RecordHeartbeat(ctx, look.memory)

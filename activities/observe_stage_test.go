@@ -30,6 +30,9 @@ type watch struct {
 	stored *manifest.Stored
 	err    error
 
+	// deletions are the times at which a look asked for one.
+	deletions []time.Duration
+
 	memory     json.RawMessage
 	heartbeats int
 }
@@ -50,6 +53,23 @@ func (w *watch) Read(_ context.Context, source, consumer, name string) (*manifes
 	return w.stored, w.err
 }
 
+// Create and Update are never called by a look.
+func (w *watch) Create(context.Context, string, *workv1.ManifestWork) error {
+	return errors.New("a look creates nothing")
+}
+
+func (w *watch) Update(context.Context, string, *manifest.Stored, *workv1.ManifestWork) error {
+	return errors.New("a look updates nothing")
+}
+
+func (w *watch) Delete(ctx context.Context, _ string, stored *manifest.Stored) error {
+	_, bounded := ctx.Deadline()
+	assert.True(w.t, bounded)
+	assert.NotNil(w.t, stored.DeletedAt)
+	w.deletions = append(w.deletions, w.now.Sub(began))
+	return errors.New("nobody answers")
+}
+
 // Others is never asked by a wait.
 func (w *watch) Registered(context.Context, string) error { return nil }
 
@@ -60,7 +80,7 @@ func (w *watch) Others(context.Context, string, string, string) ([]*manifest.Sto
 func (w *watch) look() (contract.ObserveResult, error) {
 	w.t.Helper()
 	env := newEnvironment()
-	observer := &activities.Observer{Reader: w, Now: func() time.Time { return w.now }}
+	observer := &activities.Observer{Reader: w, Writer: w, Now: func() time.Time { return w.now }}
 	env.RegisterActivityWithOptions(observer.Observe, activity.RegisterOptions{Name: contract.ActivityObserve})
 	env.SetOnActivityHeartbeatListener(func(_ *activity.Info, details converter.EncodedValues) {
 		w.heartbeats++

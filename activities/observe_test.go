@@ -143,6 +143,23 @@ func TestDeletionIsWaitedForUntilTheBundleIsGone(t *testing.T) {
 	assert.Equal(t, contract.StatusDeleted, result.Status)
 }
 
+// Agents have lost a deletion: it is asked for again, but not in a loop.
+func TestDeletionIsAskedForAgainFromTimeToTime(t *testing.T) {
+	for _, ask := range []bool{true, false} {
+		w := newWatch(t, "Deleted").serves(7, 7, is("Available", "True", 7))
+		w.params.Deleted, w.params.Ask, w.params.Until = true, ask, began.Add(time.Hour)
+		w.stored.DeletedAt = &began
+		for since := time.Duration(0); since <= 4*time.Minute; since += 10 * time.Second {
+			w.after(since).waits("has not confirmed it")
+		}
+		if ask {
+			assert.Equal(t, []time.Duration{70 * time.Second, 200 * time.Second}, w.deletions, "the operation itself has asked at 0")
+		} else {
+			assert.Empty(t, w.deletions, "a wait only looks")
+		}
+	}
+}
+
 // A wait that has not asked for the deletion waits until somebody does.
 func TestDeletionThatNobodyAskedForIsWaitedFor(t *testing.T) {
 	w := newWatch(t, "Deleted").serves(7, 7, is("Available", "True", 7))

@@ -18,11 +18,11 @@ var ErrNoOperation = errors.New("no such operation")
 // Attach finds the operation that runs under a workflow ID, or the one that ran last, whoever started it. Its Wait
 // gives the outcome of the request that the run works for now. Errors: [ErrNoOperation], [ErrTemporalUnavailable].
 func (c *Client) Attach(ctx context.Context, workflowID string) (*Operation, error) {
-	description, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
+	description, err := c.temporal.DescribeWorkflow(ctx, workflowID, "")
 	if err != nil {
 		return nil, found(ctx, workflowID, err)
 	}
-	runID := description.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	runID := description.WorkflowExecution.RunID
 	events := c.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	event, err := events.Next()
 	if err != nil {
@@ -46,11 +46,11 @@ func (c *Client) Explain(ctx context.Context, workflowID string) (contract.Expla
 	if err := value.Get(&explanation); err != nil {
 		return explanation, fmt.Errorf("query operation %s: %w", workflowID, err)
 	}
-	description, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
+	description, err := c.temporal.DescribeWorkflow(ctx, workflowID, "")
 	if err != nil {
 		return explanation, found(ctx, workflowID, err)
 	}
-	for _, pending := range description.GetPendingActivities() {
+	for _, pending := range description.RawResponse.GetPendingActivities() {
 		failure := pending.GetLastFailure()
 		if failure == nil {
 			continue

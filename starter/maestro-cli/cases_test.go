@@ -33,6 +33,35 @@ var proofs = map[string]string{
 	"D27 autoscaling leaves the replicas behind":                        "TestCaseOfAutoscalingTakesTheReplicasPlace TestRenderSwitchesBetweenReplicasAndAutoScaling",
 	"D31 an update drops the executor":                                  "TestCaseOfAnExecutorPrintsItAgain TestMergeAfterAnApplyPublishesItsExecutor TestMergeKeepsExecutorDeleteOptionAndConfigs TestTheExecutorOutlivesAReadAndAnUpdate",
 
+	"D12 a wait passes on the conditions of the version before":    "TestCasesOfWaits TestWaitIgnoresTheStatusOfAnEarlierVersion TestUpdateWaitsForTheNewVersion",
+	"D13 Available although the new objects were never applied":    "TestCasesOfWaits TestAvailableIsNotMetWhileTheWorkIsNotApplied TestUpdateThatTheAgentRefusesFails",
+	"D14 a Job that failed for good, and a wait that sits it out":  "TestCasesOfWaits TestRefusalThatCannotHealFailsAfterTheGracePeriod",
+	"D15 names of conditions, absent and Unknown":                  "TestCasesOfWaits TestExpressionsAgreeWithATruthTable TestParseExpressionPointsAtTheProblem",
+	"D16 time-outs that multiply, and waits for what is not there": "TestCasesOfWaits TestDeadlineCountsFromTheStartOfTheRun TestWaitForAWorkThatIsStillToCome TestRestartsDoNotExtendTheDeadline",
+	"D18 a deletion that was only accepted":                        "TestDeletionIsWaitedForUntilTheBundleIsGone TestDeletionIsAskedForAgainFromTimeToTime TestDeletionEndsAWaitForACondition TestCommitWaitsForADeletionUnderWay",
+	"D19 conflict and refusal look alike":                          "TestMergeThatLosesTheRaceIsMergedAgain TestRefusalIsFinalAfterTwoPublishesAndCarriesTheServersText TestConflictInWordsOnlyIsARefusal TestUpdateWithoutABaseVersionSendsNothing",
+	"D20 the answer of a create is lost":                           "TestLostAnswerToAWriteIsFoundByTheNextAttempt TestAnotherContentAfterALostCreateIsAnUpdate TestWorkerKilledInApply",
+	"D24 a worker that restarts in a long wait":                    "TestWorkerKilledInWait TestRestartsDoNotExtendTheDeadline",
+	"D25 a reader sees half a results file":                        "TestReaderNeverSeesAnIncompleteDocument TestReporterAcceptsEveryOutcome TestFullDiskIsAnErrorAndLeavesNoTemporaryFile TestChaos",
+	"D26 the HyperFleet API takes PUT and three conditions":        "TestBodyHasTheShapeOfTheFieldCase TestBodyIsAlwaysAccepted TestEveryAnswerHasItsClass TestHyperFleetIsToldOnEveryPath TestHyperFleetHearsOfAWork",
+	"D28 the first Applied=False is not the last word":             "TestCasesOfWaits TestFirstRefusalIsNotTheLastWord TestRefusalThatHealsSucceeds",
+	"D30 a bundle of this name that belongs to somebody else":      "TestCommitDoesNotCreateBesideAnotherSourcesWork TestDeletionOfWhatBelongsToAnother TestSourceAndNameDecideTheBundle",
+
+	"F1 stale success after an update":                        "TestCasesOfWaits TestEvaluateNeverCountsAnOlderVersion TestApplyWaitsForTheClustersAnswerToItsOwnVersion",
+	"F2 precedence, NOT and parentheses":                      "TestParseExpressionBindsNotBeforeAndBeforeOr TestExpressionsAgreeWithATruthTable",
+	"F3 no way to fail fast":                                  "TestCasesOfWaits TestRefusalThatCannotHealFailsAfterTheGracePeriod TestWorkThatIsGoneVanished TestRefusedCredentialsEndAWait",
+	"F4 a lookup sees the first page":                         "TestReadRefusesAnotherBundle TestSourceAndNameDecideTheBundle",
+	"F6 errors and other sources lead to a create":            "TestCommitDoesNotCreateBesideAnotherSourcesWork TestMaestroThatCannotAnswerIsTriedAgain",
+	"F7 an identical apply is a new version":                  "TestCommitCreatesUpdatesAndLeavesAlone TestIdenticalApplyPublishesOnce",
+	"F8 a deletion under way is not seen":                     "TestCommitWaitsForADeletionUnderWay TestDeletionUnderWayEndsAWaitAndHoldsUpAnApply TestGetShowsADeletionAndAWorkWithoutReport",
+	"F9 a time-out leaves no result":                          "TestTimeoutCarriesTheClustersWords TestOnlyFinalResultsAreEncoded TestApplyOutcomes",
+	"F10 results before the end, and files that are half":     "TestOnlyFinalResultsAreEncoded TestReaderNeverSeesAnIncompleteDocument TestPrepareRemovesTheFileOfAnEarlierRun",
+	"F21 a deletion by name, without wait for its own bundle": "TestDeleteEndsWhenTheBundleIsGone TestDeletionOfWhatBelongsToAnother TestDeletionThatLeavesTheObjects",
+	"F33 an update without the version that it was made of":   "TestEveryWriteCarriesTheVersionItWasDecidedOn TestConflictIsReadAgainAndDecidedAgain",
+	"F34 an older generation overwrites a newer one":          "TestCommitFencesByGeneration TestForceDoesNotWriteAnOlderGeneration TestChaos",
+	"F55 the status after an update is that of before":        "TestCasesOfWaits TestStatusWithoutGenerationsCountsForTheVersionItWasSentFor",
+	"F56 a soft deletion without an end":                      "TestDeletionIsWaitedForUntilTheBundleIsGone TestDeletionIsAskedForAgainFromTimeToTime",
+
 	"F2b malformed conditions are never met instead of refused": "TestMalformedConditionsReachNoServer TestParseExpressionPointsAtTheProblem TestMalformedConditionIsRefused",
 	"F5 concurrent merges lose each other's manifests":          "TestConcurrentMergesLoseNothing TestMergeThatLosesTheRaceIsMergedAgain TestEveryWriteCarriesTheVersionItWasDecidedOn",
 	"F11 the identity of a manifest has no group":               "TestMergeReplacesInPlaceKeepsOthersAndAppends TestMergeIsIdempotentAndMonotone TestMergeRefusesWhatItCannotDo",
@@ -46,7 +75,8 @@ var proofs = map[string]string{
 
 func TestEveryCaseHasItsProofs(t *testing.T) {
 	found := map[string]bool{}
-	for _, folder := range []string{".", "../../internal/manifest", "../../internal/maestro", "../../activities", "../../worker/wiring"} {
+	for _, folder := range []string{".", "../../internal/manifest", "../../internal/maestro", "../../activities", "../../worker/wiring", "../../workflows/operation",
+		"../../internal/results", "../../internal/hyperfleet", "../../testsuite/e2e", "../../testsuite/chaos"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 		require.NoError(t, err)
 		require.NotEmpty(t, files)

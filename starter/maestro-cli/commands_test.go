@@ -256,9 +256,9 @@ spec: {workload: {manifests: [{apiVersion: apps/v1, kind: Deployment, metadata: 
 
 	for says, arguments := range map[string][]string{
 		"which maestro-cli apply adds with --add-feedback": apply("--wait=Deployment/web@readyReplicas >= 2"),
-		"--fail-on: only with a wait":                       apply("--fail-on=Degraded"),
-		"--fail-on: wait condition":                         apply("--wait", "--fail-on=Degraded OR"),
-		"nothing reports field x":                           apply("--wait", "--fail-on=Deployment@x == 1"),
+		"--fail-on: only with a wait":                      apply("--fail-on=Degraded"),
+		"--fail-on: wait condition":                        apply("--wait", "--fail-on=Degraded OR"),
+		"nothing reports field x":                          apply("--wait", "--fail-on=Deployment@x == 1"),
 	} {
 		b := &bench{}
 		assert.Equal(t, 2, b.run(arguments...), arguments)

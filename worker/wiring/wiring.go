@@ -124,7 +124,7 @@ func register(registry worker.Registry, server *maestro.Client, reports *hyperfl
 	registry.RegisterWorkflowWithOptions(operation.ManifestWorkOperation, workflow.RegisterOptions{Name: contract.WorkflowOperation})
 	name := func(name string) activity.RegisterOptions { return activity.RegisterOptions{Name: name} }
 	committer := &activities.Committer{Reader: server, Writer: server}
-	observer := &activities.Observer{Reader: server, Now: time.Now}
+	observer := &activities.Observer{Reader: server, Writer: server, Now: time.Now}
 	reporter := &activities.Reporter{Dir: resultsDir}
 	statuses := &activities.StatusReporter{Now: time.Now}
 	if reports != nil {

@@ -143,6 +143,9 @@ type ObserveParams struct {
 	FailOn string `json:"failOn,omitempty"`
 	// Deleted: wait for the bundle's 404 instead of a condition.
 	Deleted bool `json:"deleted,omitempty"`
+	// Ask: the deletion is the operation's own, and is asked for again from time to time while the cluster does not
+	// confirm it: agents have lost one.
+	Ask bool `json:"ask,omitempty"`
 	// Received: wait until the agent has reported for Version, whatever it says.
 	Received bool `json:"received,omitempty"`
 	// MustExist: a 404 is the end, not a work that is still to come.

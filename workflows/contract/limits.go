@@ -11,6 +11,10 @@ const (
 	// MaxNesting is how deep the values of a manifest may lie in each other. Go's decoder of JSON, which Maestro uses,
 	// gives up at 10000 levels of a whole message; the rest is for what manifests travel in.
 	MaxNesting = 9900
+	// AskAgainFirst and AskAgainMax are the pauses before a deletion is asked for again, which double. A server that is
+	// asked more often than once a minute queues the same event over and over.
+	AskAgainFirst = 65 * time.Second
+	AskAgainMax   = 30 * time.Minute
 	// MaxTombstones is how many removed manifests a work remembers, the newest ones, so that a late add does not bring
 	// them back.
 	MaxTombstones = 64

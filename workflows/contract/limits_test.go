@@ -29,6 +29,8 @@ func TestLimitsPageAgreesWithTheCode(t *testing.T) {
 		"DefaultGrace":      contract.DefaultGrace,
 		"PollFirst":         contract.PollFirst,
 		"PollMax":           contract.PollMax,
+		"AskAgainFirst":     contract.AskAgainFirst,
+		"AskAgainMax":       contract.AskAgainMax,
 	}
 	page, err := os.ReadFile("../../docs/limits.md")
 	require.NoError(t, err)

@@ -201,6 +201,7 @@ func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult)
 		Source: op.request.Source, Consumer: op.request.Consumer, Name: op.result.ManifestWorkName,
 		Version: committed.Version, Generation: op.result.Generation,
 		Wait: condition, FailOn: op.request.FailOn, Deleted: op.request.AwaitsDeletion(), MustExist: op.request.Writes(),
+		Ask:   op.request.EffectiveAction() == contract.ActionDelete,
 		Grace: op.durations.Grace, Until: op.until,
 	}
 	defer func() { op.watched = nil }()
@@ -244,6 +245,8 @@ func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult)
 
 func (op *operation) observe(ctx workflow.Context, options workflow.ActivityOptions, params contract.ObserveParams) (contract.ObserveResult, error) {
 	var observed contract.ObserveResult
+	// A look that may publish has to end before another request writes.
+	options.WaitForCancellation = params.Ask
 	ctx = workflow.WithActivityOptions(ctx, options)
 	err := workflow.ExecuteActivity(ctx, contract.ActivityObserve, params).Get(ctx, &observed)
 	return observed, err
