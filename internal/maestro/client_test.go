@@ -257,3 +257,28 @@ func TestNewRefusesPlaintextThatNobodyAllowed(t *testing.T) {
 	assert.Equal(t, contract.ErrInvalidInput, contract.TypeOf(err))
 	assert.ErrorContains(t, err, "allow plaintext explicitly")
 }
+
+// Lists come in pages; another source's works, and those of another cluster, are not ours.
+func TestNamesGoesThroughAllPages(t *testing.T) {
+	const works = 405
+	server := fakemaestro.New(t, fakemaestro.Options{Consumers: []string{"c1", "c2"}})
+	put := func(source, consumer, name string) {
+		id := maestro.UID(source, consumer, name)
+		require.NoError(t, server.PutRaw([]byte(fmt.Sprintf(
+			`{"id":%q,"kind":"ResourceBundle","name":%q,"consumer_name":%q,"version":1,"metadata":{"name":%q},"manifests":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}]}`,
+			id, id, consumer, name)), fakemaestro.OwnedBy(source)))
+	}
+	for n := range works {
+		put(source, "c1", fmt.Sprintf("work-%d", n))
+	}
+	for n := range 15 {
+		put("another", "c1", fmt.Sprintf("theirs-%d", n))
+		put(source, "c2", fmt.Sprintf("elsewhere-%d", n))
+	}
+	names, err := newClient(t, server, asIs).Names(testContext(t), source, "c1")
+	require.NoError(t, err)
+	assert.Len(t, names, works)
+	for _, name := range names {
+		assert.Contains(t, name, "work-")
+	}
+}

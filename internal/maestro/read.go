@@ -81,6 +81,47 @@ func (c *Client) Others(ctx context.Context, source, consumer, name string) ([]*
 	return others, nil
 }
 
+// pageSize of lists; Maestro's client library takes no more.
+const pageSize = 400
+
+// Names of the works of a source on a consumer, by the bundles' IDs: those of the source alone whose bundle is the one that
+// their name stands for. All pages are read.
+func (c *Client) Names(ctx context.Context, source, consumer string) ([]string, error) {
+	var names []string
+	for page := int32(1); ; page++ {
+		var list struct {
+			Items []json.RawMessage `json:"items"`
+		}
+		err := c.call(ctx, func(ctx context.Context) error {
+			search := fmt.Sprintf("source='%s' and consumer_name='%s'", source, consumer)
+			_, response, err := c.http.DefaultAPI.ApiMaestroV1ResourceBundlesGet(ctx).Search(search).OrderBy("id asc").Page(page).Size(pageSize).Execute()
+			body, err := c.answer(response, err)
+			if err != nil {
+				return err
+			}
+			if err := json.Unmarshal(body, &list); err != nil {
+				return contract.Errorf(contract.ErrUnavailable, "decode answer of %s: %w", c.where(), err)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list works on %s: %w", consumer, err)
+		}
+		for _, item := range list.Items {
+			stored, err := decodeBundle(item)
+			if err != nil {
+				return nil, fmt.Errorf("list works on %s: %w", consumer, contract.Errorf(contract.ErrUnavailable, "decode: %w", err))
+			}
+			if stored.Consumer == consumer && stored.ID == UID(source, consumer, stored.Work.Name) {
+				names = append(names, stored.Work.Name)
+			}
+		}
+		if len(list.Items) < pageSize {
+			return names, nil
+		}
+	}
+}
+
 // RefuseForeign is OwnershipConflict when there are [Client.Others]: a work created beside them would fight with theirs
 // over the same objects.
 func RefuseForeign(source, consumer, name string, others []*manifest.Stored) error {

@@ -41,6 +41,8 @@ type works interface {
 	Others(ctx context.Context, source, consumer, name string) ([]*manifest.Stored, error)
 	// Registered is ConsumerNotFound for a consumer that Maestro does not know.
 	Registered(ctx context.Context, consumer string) error
+	// Names are those of all works of a source on a consumer.
+	Names(ctx context.Context, source, consumer string) ([]string, error)
 	Close() error
 }
 

@@ -45,6 +45,7 @@ var proofs = map[string]string{
 	"D25 a reader sees half a results file":                        "TestReaderNeverSeesAnIncompleteDocument TestReporterAcceptsEveryOutcome TestFullDiskIsAnErrorAndLeavesNoTemporaryFile TestChaos",
 	"D26 the HyperFleet API takes PUT and three conditions":        "TestBodyHasTheShapeOfTheFieldCase TestBodyIsAlwaysAccepted TestEveryAnswerHasItsClass TestHyperFleetIsToldOnEveryPath TestHyperFleetHearsOfAWork",
 	"D28 the first Applied=False is not the last word":             "TestCasesOfWaits TestFirstRefusalIsNotTheLastWord TestRefusalThatHealsSucceeds",
+	"D29 lists that stop at a page":                                "TestNamesGoesThroughAllPages TestDeleteAll",
 	"D30 a bundle of this name that belongs to somebody else":      "TestCommitDoesNotCreateBesideAnotherSourcesWork TestDeletionOfWhatBelongsToAnother TestSourceAndNameDecideTheBundle",
 
 	"F1 stale success after an update":                        "TestCasesOfWaits TestEvaluateNeverCountsAnOlderVersion TestApplyWaitsForTheClustersAnswerToItsOwnVersion",

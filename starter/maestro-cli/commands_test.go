@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -263,5 +265,40 @@ spec: {workload: {manifests: [{apiVersion: apps/v1, kind: Deployment, metadata: 
 		b := &bench{}
 		assert.Equal(t, 2, b.run(arguments...), arguments)
 		assert.Contains(t, b.stderr.String(), says)
+	}
+}
+
+func TestDeleteAll(t *testing.T) {
+	all := []string{"delete", "--all", "--consumer", "cluster-a1", "--wait", "--generation=3"}
+	var deleted sync.Map
+	b := &bench{maestro: &fakeMaestro{names: []string{"a", "b", "c"}}, temporal: &fakeTemporal{start: func(ctx context.Context, request contract.Request) (operation, error) {
+		deleted.Store(request.Name, request)
+		result := available()
+		if request.Name == "b" {
+			result.Status, result.Reason, result.Message = contract.StatusFailed, string(contract.ErrOwnershipConflict), "not ours"
+		}
+		return ending(0, result)(ctx, request)
+	}}}
+	assert.Equal(t, 1, b.run(all...), "one failure does not stop the others, and is reported")
+	assert.Contains(t, b.stderr.String(), "1 of 3 works failed")
+	for _, name := range []string{"a", "b", "c"} {
+		value, found := deleted.Load(name)
+		require.True(t, found, name)
+		request := value.(contract.Request)
+		assert.Equal(t, []any{contract.ActionDelete, "cluster-a1", "Deleted", int64(3)}, []any{request.Action, request.Consumer, request.Wait, request.Generation})
+	}
+	assert.Equal(t, []string{"maestro-cli cluster-a1"}, b.maestro.searched, "of this source alone")
+
+	b = &bench{maestro: &fakeMaestro{}}
+	assert.Equal(t, 0, b.run(all...), b.stderr.String())
+	for says, arguments := range map[string][]string{
+		"--all: not with --name":   {"delete", "--all", "--name", "web", "--consumer", "cluster-a1"},
+		"--consumer is required":   {"delete", "--all"},
+		`consumer "a1' or '1'='1"`: {"delete", "--all", "--consumer", "a1' or '1'='1"},
+	} {
+		b := &bench{maestro: &fakeMaestro{}}
+		assert.Equal(t, 2, b.run(arguments...), arguments)
+		assert.Contains(t, b.stderr.String(), says)
+		assert.Empty(t, b.maestro.searched, "before anything is asked")
 	}
 }

@@ -19,6 +19,7 @@ type deleteFlags struct {
 	wait, patience, adapter string
 	generation              int64
 	dryRun, orphan, force   bool
+	all                     bool
 }
 
 func (a *app) deleteCommand() *cobra.Command {
@@ -26,14 +27,15 @@ func (a *app) deleteCommand() *cobra.Command {
 	var flags deleteFlags
 	var shared operationFlags
 	command := &cobra.Command{
-		Use:   "delete --name WORK --consumer NAME [--wait]",
+		Use:   "delete (--name WORK | --all) --consumer NAME [--wait]",
 		Short: "Delete a stored ManifestWork, and wait until the cluster has confirmed",
 		Long: `Delete a stored ManifestWork, and wait until the cluster has confirmed.
 
 Without --wait the command ends when Maestro has accepted the deletion. A work that does not exist is a success, unless another
 source has one of this name. --orphan first tells the cluster's agent to keep the objects, and waits until it has heard that.`,
-		Example: `  maestro-cli delete --name web --consumer cluster-a1 --wait`,
-		Args:    noArguments,
+		Example: `  maestro-cli delete --name web --consumer cluster-a1 --wait
+  maestro-cli delete --all --consumer cluster-a1 --wait`,
+		Args: noArguments,
 	}
 	work.add(command)
 	set := command.Flags()
@@ -42,29 +44,66 @@ source has one of this name. --orphan first tells the cluster's agent to keep th
 	patienceFlag(set, &flags.patience)
 	set.Int64Var(&flags.generation, "generation", 0, "HyperFleet generation of the deletion")
 	set.BoolVar(&flags.dryRun, "dry-run", false, "say what would be deleted, and change nothing; asks Maestro and needs no Temporal")
+	set.BoolVar(&flags.all, "all", false, "delete every work of this source on this consumer, and say how each one ended")
 	set.BoolVar(&flags.orphan, "orphan", false, "leave the objects on the cluster")
 	set.StringVar(&flags.adapter, "adapter", "", "refuse to delete the work of another adapter than this one (label hyperfleet.io/adapter)")
 	set.BoolVar(&flags.force, "force", false, "delete the work of another adapter, or succeed although only another source has a work of this name")
 	shared.add(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		if flags.dryRun {
+		if flags.dryRun && !flags.all {
 			return a.dryRun(command, work)
 		}
-		return a.operate(command, shared, func(_ context.Context, settings config.CLI) (contract.Request, error) {
+		deletion := func(settings config.CLI, name string) (contract.Request, error) {
 			request := contract.Request{
-				Source: settings.SourceID, Consumer: work.consumer, Action: contract.ActionDelete, Name: work.name,
+				Source: settings.SourceID, Consumer: work.consumer, Action: contract.ActionDelete, Name: name,
 				Generation: flags.generation, Timeout: timeoutOf(command), Patience: flags.patience,
 				Orphan: flags.orphan, Adapter: flags.adapter, Force: flags.force,
-			}
-			if err := work.check(); err != nil {
-				return request, err
 			}
 			var err error
 			request.Wait, err = waitForDeletion(flags.wait)
 			return request, err
+		}
+		if !flags.all {
+			return a.operate(command, shared, func(_ context.Context, settings config.CLI) (contract.Request, error) {
+				request, err := deletion(settings, work.name)
+				return request, errors.Join(work.check(), err)
+			})
+		}
+		return a.operateAll(command, shared, func(ctx context.Context, settings config.CLI) ([]contract.Request, error) {
+			if work.name != "" || flags.dryRun {
+				return nil, contract.Errorf(contract.ErrInvalidInput, "--all: not with --name or --dry-run")
+			}
+			// The envelope is checked before anything is asked for.
+			request, err := deletion(settings, "any")
+			if err := errors.Join(required("--consumer", work.consumer), err, request.Check()); err != nil {
+				return nil, contract.Errorf(contract.ErrInvalidInput, "%w", err)
+			}
+			names, err := a.names(ctx, command, settings, work.consumer)
+			var requests []contract.Request
+			for _, name := range names {
+				request.Name = name
+				requests = append(requests, request)
+			}
+			return requests, err
 		})
 	}
 	return command
+}
+
+// names lists the works of this source on a consumer.
+func (a *app) names(ctx context.Context, command *cobra.Command, settings config.CLI, consumer string) ([]string, error) {
+	look, err := a.lookup(command, settings)
+	if err != nil {
+		return nil, err
+	}
+	defer look.Close()
+	ctx, stop := context.WithTimeout(ctx, look.limit)
+	defer stop()
+	names, err := look.Names(ctx, settings.SourceID, consumer)
+	if err == nil && len(names) == 0 {
+		err = look.Registered(ctx, consumer)
+	}
+	return names, err
 }
 
 // waitForDeletion reads --wait, which was a plain switch in the old tool.

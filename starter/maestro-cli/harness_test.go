@@ -104,6 +104,7 @@ func available() contract.StatusResult {
 }
 
 type fakeMaestro struct {
+	names  []string
 	stored *manifest.Stored
 	works  map[string]*manifest.Stored // by name, before stored
 	err    error
@@ -128,6 +129,10 @@ func (f *fakeMaestro) Registered(context.Context, string) error { return f.unkno
 func (f *fakeMaestro) Others(_ context.Context, source, consumer, name string) ([]*manifest.Stored, error) {
 	f.searched = append(f.searched, source+" "+consumer+"/"+name)
 	return f.others, f.searchErr
+}
+func (f *fakeMaestro) Names(_ context.Context, source, consumer string) ([]string, error) {
+	f.searched = append(f.searched, source+" "+consumer)
+	return f.names, f.searchErr
 }
 func (f *fakeMaestro) Close() error { f.closed++; return nil }
 

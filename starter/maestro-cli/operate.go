@@ -55,6 +55,7 @@ func (a *app) operateAll(command *cobra.Command, flags operationFlags, build req
 				err = contract.Errorf(contract.ErrInvalidInput, "%w", problems)
 			}
 		}
+		nothing := err == nil && len(requests) == 0
 		if len(requests) == 0 {
 			requests = []contract.Request{{}}
 		}
@@ -63,6 +64,8 @@ func (a *app) operateAll(command *cobra.Command, flags operationFlags, build req
 			runs = append(runs, &execution{app: a, settings: settings, flags: flags, command: command.Name(), request: request})
 		}
 		switch {
+		case nothing:
+			return runs[0].ended(nothingToDo())
 		case err != nil && ctx.Err() != nil:
 			return runs[0].leave(errors.New("interrupted before anything was done"))
 		case err != nil:
@@ -71,6 +74,14 @@ func (a *app) operateAll(command *cobra.Command, flags operationFlags, build req
 			return a.together(ctx, settings, runs)
 		}
 	})
+}
+
+func nothingToDo() contract.StatusResult {
+	now := time.Now().UTC()
+	return contract.StatusResult{
+		Status: contract.StatusNotFound, Reason: contract.ReasonUnchanged, Message: "there is nothing to do",
+		Timestamp: now, FinishedAt: &now, Resources: []contract.ResourceStatus{},
+	}
 }
 
 // conclude wraps a command in the rules of the results file: a stale one is gone before anything happens, and every
