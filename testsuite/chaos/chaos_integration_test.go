@@ -28,7 +28,7 @@ import (
 )
 
 var (
-	operations = flag.Int("operations", 100, "how many operations")
+	operations = flag.Int("operations", 60, "how many operations")
 	seed       = flag.Uint64("seed", 0, "seed of the operations; 0 takes the time")
 )
 
