@@ -31,6 +31,8 @@ type Writer interface {
 type Committer struct {
 	Reader Reader
 	Writer Writer
+	// Requests gives what a ticket of the mutex says that is too large to say it itself.
+	Requests Requests
 }
 
 const (
@@ -57,38 +59,43 @@ func (c *Committer) Commit(ctx context.Context, params contract.CommitParams) (c
 	return result, patient(activity.GetInfo(ctx), time.Now(), err)
 }
 
-// commit repeats the step while the version moves under it, but only as long as Temporal cannot have given the attempt
-// up: a lost one that went on could write an older request over a newer one which was published meanwhile. The first
-// publish of a lost attempt is harmless, because its base version is then no longer the stored one.
+// commit is a batch of one, see [Committer.CommitBatch].
 func (c *Committer) commit(ctx context.Context, params contract.CommitParams, stopped func() error) (contract.CommitResult, error) {
-	began := time.Now()
-	step := c.apply
-	switch params.Action {
-	case contract.ActionDelete:
-		step = c.remove
-	case contract.ActionMerge, contract.ActionRemove:
-		step = c.merge
+	b := batch{writes: []write{{params: &params}}, results: make([]contract.TicketResult, 1)}
+	err := c.rounds(ctx, params.Name, params.Consumer, stopped, func(ctx context.Context) error { return c.commitOnce(ctx, &b) })
+	one := b.results[0]
+	if err == nil && one.Type != "" {
+		err = &contract.Error{Type: one.Type, Message: one.Message}
 	}
+	result := contract.CommitResult{Outcome: one.Outcome, Version: b.version, Warnings: one.Warnings}
+	return result, err
+}
+
+// rounds repeats a step while the version moves under it, but only as long as Temporal cannot have given the attempt up:
+// a lost one that went on could write an older request over a newer one which was published meanwhile. The first publish
+// of a lost attempt is harmless, because its base version is then no longer the stored one.
+func (c *Committer) rounds(ctx context.Context, work, consumer string, stopped func() error, step func(context.Context) error) error {
+	began := time.Now()
 	refused := 0
 	for round := 1; ; round++ {
-		result, err := step(ctx, params)
+		err := step(ctx)
 		switch contract.TypeOf(err) {
 		case "":
-			return result, nil
+			return nil
 		case contract.ErrVersionConflict:
 			if round >= rounds || stopped() != nil || time.Since(began) > ownedFor {
-				return result, err
+				return err
 			}
-			activity.GetLogger(ctx).Info("version moved, reading again", "work", params.Name, "consumer", params.Consumer)
+			activity.GetLogger(ctx).Info("version moved, reading again", "work", work, "consumer", consumer)
 		case contract.ErrManifestRefused:
 			if refused++; refused >= refusals || stopped() != nil || time.Since(began) > ownedFor {
-				return result, err
+				return err
 			}
 			if err := pause(ctx, refusalPause); err != nil {
-				return result, err
+				return err
 			}
 		default:
-			return result, err
+			return err
 		}
 	}
 }
@@ -102,18 +109,6 @@ func pause(ctx context.Context, duration time.Duration) error {
 	case <-ctx.Done():
 		return contract.Errorf(contract.ErrUnavailable, "stopped between two attempts: %w", ctx.Err())
 	}
-}
-
-func (c *Committer) apply(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
-	stored, err := c.read(ctx, params)
-	if err != nil {
-		return contract.CommitResult{}, err
-	}
-	decided, err := decide(params, stored)
-	if err != nil {
-		return contract.CommitResult{}, err
-	}
-	return c.write(ctx, params, stored, decided.Write, decided.Work)
 }
 
 // decide says what a whole write or a merge publishes on a stored work.
@@ -137,46 +132,6 @@ func decide(params contract.CommitParams, stored *manifest.Stored) (manifest.Mer
 	return manifest.Merged{Write: write, Work: work}, err
 }
 
-// write publishes what was decided on the stored work.
-func (c *Committer) write(ctx context.Context, params contract.CommitParams, stored *manifest.Stored, write manifest.Write, work *workv1.ManifestWork) (contract.CommitResult, error) {
-	switch write {
-	case manifest.WriteCreate:
-		if err := c.refuseForeign(ctx, params); err != nil {
-			return contract.CommitResult{}, err
-		}
-		err := c.Writer.Create(ctx, params.Source, work)
-		return contract.CommitResult{Outcome: contract.CommitCreated, Version: 1}, err
-	case manifest.WriteUpdate:
-		err := c.Writer.Update(ctx, params.Source, stored, work)
-		// The server raises the version by exactly one on an accepted compare-and-swap, and does not say so.
-		return contract.CommitResult{Outcome: contract.CommitUpdated, Version: stored.Version + 1}, err
-	case manifest.WriteNothing:
-		return contract.CommitResult{Outcome: contract.CommitUnchanged, Version: stored.Version}, nil
-	}
-	return contract.CommitResult{}, contract.Errorf(contract.ErrInternal, "write work %s: decision %d", params.Name, write)
-}
-
-// merge makes a part of the stored work what the request wants, and keeps the rest as it was just read.
-func (c *Committer) merge(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
-	stored, err := c.read(ctx, params)
-	if err != nil {
-		return contract.CommitResult{}, err
-	}
-	if stored == nil && params.Action == contract.ActionRemove {
-		if _, err := manifest.PartOf(params); err != nil {
-			return contract.CommitResult{}, err
-		}
-		return contract.CommitResult{Outcome: contract.CommitAbsent}, c.Reader.Registered(ctx, params.Consumer)
-	}
-	merged, err := decide(params, stored)
-	if err != nil {
-		return contract.CommitResult{}, err
-	}
-	result, err := c.write(ctx, params, stored, merged.Write, merged.Work)
-	result.Warnings = merged.Warnings
-	return result, err
-}
-
 // read gives nil for a work that does not exist.
 func (c *Committer) read(ctx context.Context, params contract.CommitParams) (*manifest.Stored, error) {
 	stored, err := c.Reader.Read(ctx, params.Source, params.Consumer, params.Name)
@@ -198,12 +153,9 @@ func (c *Committer) refuseForeign(ctx context.Context, params contract.CommitPar
 	return maestro.RefuseForeign(params.Source, params.Consumer, params.Name, others)
 }
 
-// remove asks for the deletion once: while one is under way it does not ask again.
-func (c *Committer) remove(ctx context.Context, params contract.CommitParams) (contract.CommitResult, error) {
-	stored, err := c.read(ctx, params)
+// delete asks for the deletion once: while one is under way it does not ask again.
+func (c *Committer) delete(ctx context.Context, params contract.CommitParams, stored *manifest.Stored) (contract.CommitResult, error) {
 	switch {
-	case err != nil:
-		return contract.CommitResult{}, err
 	case stored == nil:
 		return contract.CommitResult{Outcome: contract.CommitAbsent}, c.absent(ctx, params)
 	case stored.DeletedAt != nil:
@@ -212,7 +164,7 @@ func (c *Committer) remove(ctx context.Context, params contract.CommitParams) (c
 	if err := deletable(params, stored); err != nil {
 		return contract.CommitResult{}, err
 	}
-	err = c.Writer.Delete(ctx, params.Source, stored)
+	err := c.Writer.Delete(ctx, params.Source, stored)
 	return contract.CommitResult{Outcome: contract.CommitDeleting, Version: stored.Version}, err
 }
 

@@ -58,15 +58,23 @@ func (c *Committer) orphan(ctx context.Context, params contract.CommitParams) (c
 	} else {
 		err = replaces(params, stored, &result)
 	}
-	if err != nil || result.Outcome != contract.OrphanReady || stored.Orphaning {
+	if err != nil || result.Outcome != contract.OrphanReady {
 		return result, err
+	}
+	result.Version, err = c.keepObjects(ctx, params.Source, stored)
+	return result, err
+}
+
+// keepObjects sets deleteOption Orphan on the stored work, unless it has it, and gives the version that has it.
+func (c *Committer) keepObjects(ctx context.Context, source string, stored *manifest.Stored) (int64, error) {
+	if stored.Orphaning {
+		return stored.Version, nil
 	}
 	orphaned, err := manifest.Orphaned(stored.Work)
 	if err != nil {
-		return result, contract.Errorf(contract.ErrInternal, "%w", err)
+		return 0, contract.Errorf(contract.ErrInternal, "%w", err)
 	}
-	result.Version++
-	return result, c.Writer.Update(ctx, params.Source, stored, orphaned)
+	return stored.Version + 1, c.Writer.Update(ctx, source, stored, orphaned)
 }
 
 // replaces says what a write makes of the stored work.

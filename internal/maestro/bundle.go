@@ -70,8 +70,8 @@ func decodeBundle(body []byte) (*manifest.Stored, error) {
 		return nil, fmt.Errorf("resource bundle %s: %w", b.ID, err)
 	}
 	return &manifest.Stored{
-		Orphaning: orphaning,
-		ID:        b.ID, Consumer: b.ConsumerName, Version: b.Version,
+		Orphaning: orphaning, Fence: manifest.Unfence(work),
+		ID: b.ID, Consumer: b.ConsumerName, Version: b.Version,
 		CreatedAt: b.CreatedAt, UpdatedAt: b.UpdatedAt, DeletedAt: deletion(b),
 		Work: work, Status: reported(b.Status),
 	}, nil

@@ -26,6 +26,8 @@ type Stored struct {
 	Work *workv1.ManifestWork
 	// Orphaning: the stored deleteOption is Orphan, for a deletion that leaves the objects, and not Work's.
 	Orphaning bool
+	// Fence of the mutex that wrote the work, 0 when none did; see [Fenced].
+	Fence int64
 	// Status as the cluster reported it last; Reported is false before the first report.
 	Status Status
 }

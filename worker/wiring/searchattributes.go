@@ -10,12 +10,14 @@ import (
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
-// searchAttributes that operations write, with their types.
+// searchAttributes that workflows write, with their types.
 var searchAttributes = map[string]enumspb.IndexedValueType{
 	contract.SearchConsumer.GetName():   contract.SearchConsumer.GetValueType(),
 	contract.SearchWork.GetName():       contract.SearchWork.GetValueType(),
 	contract.SearchPhase.GetName():      contract.SearchPhase.GetValueType(),
 	contract.SearchGeneration.GetName(): contract.SearchGeneration.GetValueType(),
+	contract.SearchMutexState.GetName(): contract.SearchMutexState.GetValueType(),
+	contract.SearchQueueDepth.GetName(): contract.SearchQueueDepth.GetValueType(),
 }
 
 func ensureSearchAttributes(ctx context.Context, operator operatorservice.OperatorServiceClient, namespace string) error {

@@ -1,6 +1,7 @@
 package wiring
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"github.com/openshift-hyperfleet/maestro-workflows/activities"
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
 	"github.com/openshift-hyperfleet/maestro-workflows/testsuite/fakemaestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/clustermutex"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/operation"
 )
@@ -69,10 +71,40 @@ func (s *stage) reset() {
 	for activityName, code := range map[string]any{
 		contract.ActivityBuild: activities.Build, contract.ActivityCommit: committer.Commit,
 		contract.ActivityObserve: observer.Observe, contract.ActivityReport: reporter.Report,
+		contract.ActivitySubmitTicket: s.mutex(committer),
 	} {
 		s.env.RegisterActivityWithOptions(code, activity.RegisterOptions{Name: activityName})
 	}
 	s.began = s.env.Now()
+}
+
+// mutex plays the mutex of the consumer: its state machine and its commit are the real ones.
+func (s *stage) mutex(committer *activities.Committer) func(context.Context, contract.SubmitTicketParams) error {
+	state := contract.MutexState{V: clustermutex.Version, Source: source, Consumer: consumer}
+	return func(ctx context.Context, params contract.SubmitTicketParams) error {
+		events := []clustermutex.Event{clustermutex.Withdrawn{TicketID: params.Message.TicketID}}
+		if params.Message.Kind == contract.TicketSubmit {
+			events[0] = clustermutex.Submitted{Ticket: *params.Message.Body}
+		}
+		for len(events) > 0 {
+			var effects []clustermutex.Effect
+			state, effects = clustermutex.Apply(state, events[0], s.env.Now())
+			events = events[1:]
+			for _, effect := range effects {
+				result, err := committer.CommitBatch(ctx, effect.(clustermutex.Commit).Params)
+				if err != nil {
+					events = append(events, clustermutex.CommitFailed{Type: contract.TypeOf(err), Message: err.Error()})
+					continue
+				}
+				events = append(events, clustermutex.Committed{Result: result})
+			}
+		}
+		for _, event := range state.Outbox {
+			s.env.RegisterDelayedCallback(func() { s.env.SignalWorkflow(contract.SignalMutexEvent, event) }, 0)
+		}
+		state.Outbox = nil
+		return nil
+	}
 }
 
 // play runs a request to its end and gives the outcome and the time that it took on the environment's clock.

@@ -9,12 +9,14 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/activities"
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/hyperfleet"
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/clustermutex"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/operation"
 )
@@ -88,7 +90,10 @@ func New(ctx context.Context, temporal client.Client, config Config) (*Worker, e
 			}
 		},
 	})
-	register(w, server, reports, config.ResultsDir)
+	register(w, parts{
+		server: server, reports: reports, resultsDir: config.ResultsDir,
+		tickets: &activities.Tickets{Temporal: temporal, Converter: converter.GetDefaultDataConverter(), TaskQueue: config.TaskQueue},
+	})
 	return &Worker{temporal: w, maestro: server, reports: reports, fatal: fatal}, nil
 }
 
@@ -120,23 +125,43 @@ func (w *Worker) Stop() error {
 	return w.maestro.Close()
 }
 
-func register(registry worker.Registry, server *maestro.Client, reports *hyperfleet.Client, resultsDir string) {
+// parts of a worker.
+type parts struct {
+	server     *maestro.Client
+	reports    *hyperfleet.Client // nil without a HyperFleet API
+	tickets    *activities.Tickets
+	resultsDir string
+}
+
+func register(registry worker.Registry, p parts) {
 	registry.RegisterWorkflowWithOptions(operation.ManifestWorkOperation, workflow.RegisterOptions{Name: contract.WorkflowOperation})
-	name := func(name string) activity.RegisterOptions { return activity.RegisterOptions{Name: name} }
-	committer := &activities.Committer{Reader: server, Writer: server}
-	observer := &activities.Observer{Reader: server, Writer: server, Now: time.Now}
-	reporter := &activities.Reporter{Dir: resultsDir}
+	registry.RegisterWorkflowWithOptions(clustermutex.ClusterMutex, workflow.RegisterOptions{Name: contract.WorkflowClusterMutex})
+	committer := &activities.Committer{Reader: p.server, Writer: p.server, Requests: p.tickets}
+	observer := &activities.Observer{Reader: p.server, Writer: p.server, Now: time.Now}
+	reporter := &activities.Reporter{Dir: p.resultsDir}
 	statuses := &activities.StatusReporter{Now: time.Now}
-	if reports != nil {
-		statuses.API = reports
+	if p.reports != nil {
+		statuses.API = p.reports
 	}
-	registry.RegisterActivityWithOptions(activities.Build, name(contract.ActivityBuild))
-	registry.RegisterActivityWithOptions(committer.Commit, name(contract.ActivityCommit))
-	registry.RegisterActivityWithOptions(committer.Orphan, name(contract.ActivityOrphan))
-	registry.RegisterActivityWithOptions(committer.Unorphan, name(contract.ActivityUnorphan))
-	registry.RegisterActivityWithOptions(committer.DeleteOrphaned, name(contract.ActivityDeleteOrphaned))
-	registry.RegisterActivityWithOptions(committer.Recreate, name(contract.ActivityRecreate))
-	registry.RegisterActivityWithOptions(observer.Observe, name(contract.ActivityObserve))
-	registry.RegisterActivityWithOptions(reporter.Report, name(contract.ActivityReport))
-	registry.RegisterActivityWithOptions(statuses.ReportStatus, name(contract.ActivityReportStatus))
+	for _, one := range []struct {
+		name string
+		does any
+	}{
+		{contract.ActivityBuild, activities.Build},
+		{contract.ActivityCommit, committer.Commit},
+		{contract.ActivityOrphan, committer.Orphan},
+		{contract.ActivityUnorphan, committer.Unorphan},
+		{contract.ActivityDeleteOrphaned, committer.DeleteOrphaned},
+		{contract.ActivityRecreate, committer.Recreate},
+		{contract.ActivityObserve, observer.Observe},
+		{contract.ActivityReport, reporter.Report},
+		{contract.ActivityReportStatus, statuses.ReportStatus},
+		{contract.ActivitySubmitTicket, p.tickets.SubmitTicket},
+		{contract.ActivityCommitBatch, committer.CommitBatch},
+		{contract.ActivityOrphanBatch, committer.OrphanBatch},
+		{contract.ActivityDeliver, p.tickets.Deliver},
+		{contract.ActivityDescribeHolder, p.tickets.DescribeHolder},
+	} {
+		registry.RegisterActivityWithOptions(one.does, activity.RegisterOptions{Name: one.name})
+	}
 }

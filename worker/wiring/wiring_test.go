@@ -27,17 +27,19 @@ func (r *registry) RegisterActivityWithOptions(_ any, options activity.RegisterO
 
 func TestWorkerServesTheNamesOfTheContract(t *testing.T) {
 	r := &registry{}
-	register(r, nil, nil, "")
-	assert.Equal(t, []string{contract.WorkflowOperation}, r.workflows)
+	register(r, parts{})
+	assert.Equal(t, []string{contract.WorkflowOperation, contract.WorkflowClusterMutex}, r.workflows)
 	assert.ElementsMatch(t, []string{
 		contract.ActivityBuild, contract.ActivityCommit, contract.ActivityObserve, contract.ActivityReport, contract.ActivityReportStatus,
 		contract.ActivityOrphan, contract.ActivityUnorphan, contract.ActivityDeleteOrphaned, contract.ActivityRecreate,
+		contract.ActivitySubmitTicket, contract.ActivityCommitBatch, contract.ActivityOrphanBatch, contract.ActivityDeliver, contract.ActivityDescribeHolder,
 	}, r.activities)
 }
 
 func TestOperationsSearchAttributesAreRegistered(t *testing.T) {
 	for _, key := range []interface{ GetName() string }{
 		contract.SearchConsumer, contract.SearchWork, contract.SearchPhase, contract.SearchGeneration,
+		contract.SearchMutexState, contract.SearchQueueDepth,
 	} {
 		assert.Contains(t, searchAttributes, key.GetName())
 	}

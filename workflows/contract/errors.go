@@ -68,6 +68,14 @@ const (
 	ErrNodePoolsExist ErrorType = "NodePoolsExist"
 	// ErrClosing: the run that was offered a request is about to close. The caller offers it again.
 	ErrClosing ErrorType = "Closing"
+	// ErrQueueFull: too many tickets wait for the mutex of the consumer.
+	ErrQueueFull ErrorType = "QueueFull"
+	// ErrExpired: the operation's deadline passed while its write waited behind the mutex of the consumer.
+	ErrExpired ErrorType = "Expired"
+	// ErrTicketConflict: a ticket ID was used for two different things.
+	ErrTicketConflict ErrorType = "TicketConflict"
+	// ErrFenceLost: another run of the mutex has written since.
+	ErrFenceLost ErrorType = "FenceLost"
 	// ErrInternal: a defect of the product.
 	ErrInternal ErrorType = "Internal"
 )
@@ -112,6 +120,10 @@ var Rules = map[ErrorType]Rule{
 	ErrReportDropped:         {Retryable: true, Act: "nothing to do: the report is sent again with a later time"},
 	ErrNodePoolsExist:        {Retryable: true, Act: "delete the cluster's node pools, or find out what holds them"},
 	ErrClosing:               {Retryable: true, Delay: 200 * time.Millisecond, Act: "submit the request again"},
+	ErrQueueFull:             {Retryable: true, Delay: 5 * time.Second, Act: "look at the mutex's status for what holds it up"},
+	ErrExpired:               {Act: "look at the mutex's status for what holds it up, then start the operation again"},
+	ErrTicketConflict:        {Act: "give each request its own ticket ID"},
+	ErrFenceLost:             {Act: "nothing to do: the present run of the mutex writes"},
 	ErrInternal:              {Act: "report the message as a defect of maestro-workflows"},
 }
 

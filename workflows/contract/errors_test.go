@@ -65,7 +65,7 @@ func TestEveryErrorTypeHasARule(t *testing.T) {
 // What is retried is a part of the contract: a permanent failure ends within seconds, the others within the patience.
 func TestOnlyWhatCanPassByItselfIsRetried(t *testing.T) {
 	retried := map[ErrorType]bool{ErrVersionConflict: true, ErrUnderDeletion: true, ErrUnavailable: true, ErrNotReady: true, ErrClosing: true,
-		ErrHyperFleetUnavailable: true, ErrReportDropped: true, ErrNodePoolsExist: true}
+		ErrHyperFleetUnavailable: true, ErrReportDropped: true, ErrNodePoolsExist: true, ErrQueueFull: true}
 	for errorType, rule := range Rules {
 		assert.Equal(t, retried[errorType], rule.Retryable, errorType)
 		assert.Equal(t, errorType == ErrNotReady, rule.Benign, errorType)

@@ -37,6 +37,28 @@ const (
 	MaxInFlight = 32
 	// CallTimeout bounds each single request to Maestro.
 	CallTimeout = 10 * time.Second
+	// MaxTicketBytes is what a ticket of the mutex carries itself; a larger write is read from its operation's input.
+	MaxTicketBytes = 8 * 1024
+	// DefaultQueue and MaxQueueLimit are how many tickets may wait for one mutex.
+	DefaultQueue  = 200
+	MaxQueueLimit = 1000
+	// MaxQueueBytes bounds the tickets that wait for one mutex, which are a part of what a run hands to the next one.
+	MaxQueueBytes = 1024 * 1024
+	// MaxBatchTickets are committed in one write.
+	MaxBatchTickets = 50
+	// DefaultMutexEvents is the length of a mutex's history at which its next run begins; MaxMutexEvents what it may be
+	// set to. Temporal itself ends a workflow at 51,200.
+	DefaultMutexEvents = 1500
+	MaxMutexEvents     = 20_000
+	// MaxOutcomes and MaxCancelled are how many tickets that have ended, or were cancelled before they came, a mutex
+	// remembers.
+	MaxOutcomes  = 256
+	MaxCancelled = 128
+	// MutexIdleFor is how long a mutex with nothing to do stays.
+	MutexIdleFor = 10 * time.Minute
+	// DefaultLease of a hold, and MaxLease in all.
+	DefaultLease = 5 * time.Minute
+	MaxLease     = time.Hour
 	// PollFirst and PollMax bound the delay between two looks at a work that is waited for.
 	PollFirst = 250 * time.Millisecond
 	PollMax   = 30 * time.Second

@@ -196,6 +196,19 @@ func (r Request) Part() string {
 	return fmt.Sprintf("%d-objects.%s", len(ids), sum)
 }
 
+// Shared: other operations write the same work, so that the write waits its turn in the mutex of the consumer. That is so
+// for every part of a work, and for a whole work that its granularity or its name says to be shared.
+func (r Request) Shared() bool {
+	switch r.EffectiveAction() {
+	case ActionWait:
+		return false
+	case ActionMerge, ActionRemove:
+		return r.Part() != ""
+	case ActionApply, ActionDelete:
+	}
+	return r.Granularity == GranularityAdapter || r.Granularity == GranularityCluster || r.Granularity == "" && strings.HasPrefix(r.WorkName(), sharedPrefix)
+}
+
 // partial: the request writes a part of a work, see [Request.Part].
 func (r Request) partial() bool {
 	return r.EffectiveAction() == ActionMerge || r.EffectiveAction() == ActionRemove

@@ -39,6 +39,9 @@ var (
 	SearchWork       = temporal.NewSearchAttributeKeyKeyword("MaestroWork")
 	SearchPhase      = temporal.NewSearchAttributeKeyKeyword("MaestroPhase")
 	SearchGeneration = temporal.NewSearchAttributeKeyInt64("MaestroGeneration")
+	// Of a mutex: [MutexPhase], and how many tickets wait, as 0, 1, 5, 20 or 100 or more.
+	SearchMutexState = temporal.NewSearchAttributeKeyKeyword("MaestroMutexState")
+	SearchQueueDepth = temporal.NewSearchAttributeKeyInt64("MaestroQueueDepth")
 )
 
 // Annotations that the product writes on a ManifestWork.
@@ -52,6 +55,9 @@ const (
 	// AnnotationDeleteOption keeps spec.deleteOption as JSON, null for none, of a work that is about to be deleted without
 	// its objects, until it is deleted or restored.
 	AnnotationDeleteOption = "hyperfleet.io/delete-option"
+	// AnnotationFence is the fence of the mutex that wrote a shared work last. A mutex with a lower one is not the present
+	// one any more, and writes nothing.
+	AnnotationFence = "hyperfleet.io/fence"
 	// AnnotationRemoved keeps the generations of manifests that do not carry them, because they were removed from the
 	// work or written without one, as a JSON list [{manifest, generation}] of at most [MaxTombstones] entries.
 	AnnotationRemoved = "hyperfleet.io/removed"
@@ -65,7 +71,9 @@ type Phase string
 
 // Phases in their order; the last six end an operation.
 const (
-	PhaseBuilding   Phase = "Building"
+	PhaseBuilding Phase = "Building"
+	// PhaseQueued: the write waits behind the mutex of its consumer.
+	PhaseQueued     Phase = "Queued"
 	PhaseApplying   Phase = "Applying"
 	PhaseWaiting    Phase = "Waiting"
 	PhaseReporting  Phase = "Reporting"

@@ -25,6 +25,9 @@ const maxShown = 80
 
 const workPrefix = "hyperfleet"
 
+// sharedPrefix is how the names of works begin that several writers share, see [WorkName].
+const sharedPrefix = workPrefix + "-"
+
 // maxName is the length of a DNS-1123 label, which Maestro demands of a work's name.
 const maxName = 63
 

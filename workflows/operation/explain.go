@@ -38,6 +38,9 @@ func (op *operation) explain() contract.Explanation {
 			e.WaitsFor = op.blocker
 		}
 		e.Can = []string{can(contract.UpdatePause, "hold the next attempt")}
+	case op.standing == contract.PhaseQueued:
+		e.WaitsFor = op.blocker
+		e.Can = []string{can(contract.UpdatePause, "withdraw the write until it is resumed")}
 	case op.watched != nil:
 		e.WaitsFor = fmt.Sprintf("%s on %s, as the cluster's agent reports it to Maestro; looked for at least every %s",
 			op.watched.Wait, op.request.Consumer, contract.PollMax)

@@ -19,7 +19,7 @@ func statusOf(failure contract.ErrorType) contract.Status {
 		return contract.StatusSuperseded
 	case contract.ErrCancelled:
 		return contract.StatusCancelled
-	case contract.ErrWaitTimeout, contract.ErrDeletionUnconfirmed:
+	case contract.ErrWaitTimeout, contract.ErrDeletionUnconfirmed, contract.ErrExpired:
 		return contract.StatusTimedOut
 	case contract.ErrVanished:
 		return contract.StatusNotFound

@@ -40,6 +40,8 @@ type operation struct {
 	poked   *contract.ObserveResult
 	// blocker is what a step other than the wait cannot do itself.
 	blocker string
+	// tickets that were queued at the mutex, one after the other.
+	tickets int
 	// bound: the step has to be finished, whatever comes.
 	bound bool
 	// lastSeen is what was missing at a look that the workflow knows of.
@@ -129,12 +131,16 @@ func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (co
 	if op.request.EffectiveAction() == contract.ActionWait {
 		return committed, nil
 	}
-	op.enter(ctx, contract.PhaseApplying, "writing to Maestro")
 	params := op.request.Commit(built.Name, built.Generation)
 	var err error
-	if op.request.Orphan {
+	switch {
+	case op.request.Orphan:
+		op.enter(ctx, contract.PhaseApplying, "writing to Maestro")
 		committed, err = op.deleteKeeping(ctx, params)
-	} else {
+	case op.shared(ctx):
+		committed, err = op.queue(ctx, params)
+	default:
+		op.enter(ctx, contract.PhaseApplying, "writing to Maestro")
 		committed, err = op.commit(ctx, params)
 	}
 	if err != nil {

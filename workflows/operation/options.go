@@ -14,6 +14,7 @@ import (
 //	activity  StartToClose  heartbeat  ScheduleToClose            backoff        cancel
 //	Build     10 s          -          until the deadline         1 s → 10 s     at once
 //	Commit    40 s          8 s        request's patience         see activity   waits for the attempt under way
+//	SubmitTicket 10 s       -          until the deadline         1 s → 30 s     at once
 //	Observe   15 s          -          until the deadline + 30 s  see activity   at once
 //	Report    10 s          -          10 min                     1 s → 10 s     never
 //	ReportStatus, by what it says:
@@ -45,6 +46,15 @@ func commitOptions(work string, patience time.Duration) workflow.ActivityOptions
 		RetryPolicy:            backoff(500*time.Millisecond, 15*time.Second),
 		WaitForCancellation:    true,
 		Summary:                "write " + work,
+	}
+}
+
+func ticketOptions(work string, patience time.Duration) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    10 * time.Second,
+		ScheduleToCloseTimeout: patience,
+		RetryPolicy:            backoff(time.Second, 30*time.Second),
+		Summary:                "queue " + work,
 	}
 }
 

@@ -107,7 +107,7 @@ func (op *operation) fail(failure *contract.Error) {
 		op.result.Status = contract.StatusSuperseded
 	case contract.ErrCancelled:
 		op.result.Status = contract.StatusCancelled
-	case contract.ErrWaitTimeout, contract.ErrDeletionUnconfirmed:
+	case contract.ErrWaitTimeout, contract.ErrDeletionUnconfirmed, contract.ErrExpired:
 		op.result.Status = contract.StatusTimedOut
 	case contract.ErrVanished:
 		op.result.Status = contract.StatusNotFound
