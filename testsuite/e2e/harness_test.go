@@ -146,6 +146,17 @@ func stored(t *testing.T, consumer, name string) *manifest.Stored {
 	return work
 }
 
+// storedIn reads the work from another Maestro.
+func storedIn(t *testing.T, config maestro.Config, consumer, name string) *manifest.Stored {
+	t.Helper()
+	other, err := maestro.New(config)
+	require.NoError(t, err)
+	defer func() { _ = other.Close() }()
+	work, err := other.Get(t.Context(), consumer, name)
+	require.NoError(t, err)
+	return work
+}
+
 // eventually polls a fact that another process makes true.
 func eventually(t *testing.T, what string, fact func() bool) {
 	t.Helper()

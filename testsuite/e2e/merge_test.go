@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/manifest"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
@@ -29,8 +30,13 @@ func poolEntry(name string, replicas int) string {
 // replicasOf each NodePool of a stored work.
 func replicasOf(t *testing.T, consumer, name string) map[string]int {
 	t.Helper()
+	return replicasIn(t, stored(t, consumer, name))
+}
+
+func replicasIn(t *testing.T, work *manifest.Stored) map[string]int {
+	t.Helper()
 	out := map[string]int{}
-	for _, manifest := range stored(t, consumer, name).Work.Spec.Workload.Manifests {
+	for _, manifest := range work.Work.Spec.Workload.Manifests {
 		var object struct {
 			Metadata struct{ Name string }
 			Spec     struct{ Replicas int }
@@ -41,7 +47,7 @@ func replicasOf(t *testing.T, consumer, name string) map[string]int {
 	return out
 }
 
-// Merges of different parts run beside each other, and the compare-and-swap keeps each of them.
+// Merges of different parts wait in one queue, and one write takes all that wait.
 func TestConcurrentMergesOfOneWorkLoseNothing(t *testing.T) {
 	const pools = 12
 	consumer, queue := newConsumer(t), unique("queue")
@@ -68,7 +74,7 @@ func TestConcurrentMergesOfOneWorkLoseNothing(t *testing.T) {
 	}
 	group.Wait()
 	assert.Equal(t, want, replicasOf(t, consumer, "shared"))
-	assert.EqualValues(t, 1+pools, stored(t, consumer, "shared").Version, "one version for each")
+	assert.LessOrEqual(t, stored(t, consumer, "shared").Version, int64(1+pools), "at most one version for each")
 }
 
 // Maestro has stored the merge, the answer is on its way, and the worker dies: the next attempt finds its own write.

@@ -1,0 +1,149 @@
+//go:build integration
+
+package e2e
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/testsuite/fakemaestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
+)
+
+// merges of one run of these tests.
+const merges = 100
+
+// most versions that they may take.
+const mostVersions = 10
+
+// mutexStatus asks the mutex of a consumer, running or closed.
+func mutexStatus(t *testing.T, consumer string) contract.MutexStatus {
+	t.Helper()
+	var status contract.MutexStatus
+	value, err := temporal.QueryWorkflow(t.Context(), contract.MutexID(source, consumer), "", contract.QueryStatus)
+	require.NoError(t, err)
+	require.NoError(t, value.Get(&status))
+	return status
+}
+
+// operateMutex sends an update to the mutex of a consumer, which it starts when none runs.
+func operateMutex(t *testing.T, queue, consumer, verb string, argument, answer any) {
+	t.Helper()
+	id := contract.MutexID(source, consumer)
+	start := temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+		ID: id, TaskQueue: queue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+	}, contract.WorkflowClusterMutex, contract.MutexInput{Source: source, Consumer: consumer})
+	handle, err := temporal.UpdateWithStartWorkflow(t.Context(), client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: start,
+		UpdateOptions:          client.UpdateWorkflowOptions{UpdateName: verb, Args: []any{argument}, WaitForStage: client.WorkflowUpdateStageCompleted},
+	})
+	require.NoError(t, err)
+	require.NoError(t, handle.Get(t.Context(), answer))
+}
+
+// pooled starts a merge of one nodepool into the shared work.
+func poolMerge(consumer string, pool, replicas int) contract.Request {
+	return contract.Request{
+		Consumer: consumer, Action: contract.ActionMerge, Name: "shared", Generation: int64(replicas), Timeout: "4m",
+		Nodepools: poolsConfig(poolEntry(fmt.Sprintf("pool-%d", pool), replicas)),
+	}
+}
+
+// A hundred nodepools are added to one work at once, on a server that lets the set of manifests change. Workers are
+// killed, and the server goes away for a while.
+func TestHundredMergesOfDifferentNodepools(t *testing.T) {
+	consumer, queue := unique("cluster"), unique("queue")
+	fake := fakemaestro.New(t, fakemaestro.Options{Generation: fakemaestro.Loose, Consumers: []string{consumer}})
+	spawn := func() interface{ Kill() } { return spawnWorker(t, queue, fake.GRPCAddress(), fake.HTTPURL()) }
+	victims := []interface{ Kill() }{spawn()}
+	want := map[string]int{}
+	var group sync.WaitGroup
+	for pool := range merges {
+		want[fmt.Sprintf("west-1-pool-%d", pool)] = 3
+		group.Go(func() {
+			result, err := outcome(t, start(t, queue, poolMerge(consumer, pool, 3)))
+			assert.NoError(t, err)
+			assert.Equal(t, contract.ReasonPublished, result.Reason)
+		})
+	}
+	eventually(t, "the mutex has work", func() bool {
+		_, err := temporal.DescribeWorkflow(t.Context(), contract.MutexID(source, consumer), "")
+		return err == nil
+	})
+	victims[0].Kill()
+	victims = append(victims, spawn())
+	require.NoError(t, fake.Faults().PauseGRPC())
+	require.NoError(t, fake.Faults().PauseHTTP())
+	outage(t, 3*time.Second)
+	require.NoError(t, fake.Faults().ResumeHTTP())
+	require.NoError(t, fake.Faults().ResumeGRPC())
+	victims[1].Kill()
+	spawn()
+	group.Wait()
+	work := storedIn(t, fakeConfig(fake), consumer, "shared")
+	assert.Equal(t, want, replicasIn(t, work))
+	assert.LessOrEqual(t, work.Version, int64(mostVersions))
+	stats := mutexStatus(t, consumer).Stats
+	assert.EqualValues(t, merges, stats.Committed)
+	t.Logf("version %d, %d batches, the largest of %d tickets", work.Version, stats.Batches, stats.LargestBatch)
+}
+
+// Twenty nodepools of one work are changed five times each, on the real server, which restarts in between, as the workers do.
+func TestHundredChangesOfTwentyNodepools(t *testing.T) {
+	const pools, changes = 20, merges / 20
+	consumer, queue := newConsumer(t), unique("queue")
+	victim := spawnDirectWorker(t, queue)
+	var entries []string
+	for pool := range pools {
+		entries = append(entries, poolEntry(fmt.Sprintf("pool-%d", pool), 0))
+	}
+	first := poolMerge(consumer, 0, 0)
+	first.Nodepools, first.Generation = poolsConfig(entries...), 0
+	_, err := outcome(t, start(t, queue, first))
+	require.NoError(t, err)
+	// What comes while the mutex is paused is one batch.
+	for change := 1; change <= changes; change++ {
+		operateMutex(t, queue, consumer, contract.UpdatePause, contract.Operator{By: "test", Reason: "let them queue"}, nil)
+		var group sync.WaitGroup
+		for pool := range pools {
+			op := start(t, queue, poolMerge(consumer, pool, change))
+			group.Go(func() {
+				result, err := outcome(t, op)
+				assert.NoError(t, err)
+				assert.Equal(t, contract.ReasonPublished, result.Reason)
+			})
+		}
+		eventually(t, "all wait", func() bool { return len(mutexStatus(t, consumer).Queue) == pools })
+		switch change {
+		case 2, 4:
+			victim.Kill()
+			victim = spawnDirectWorker(t, queue)
+		case 3:
+			killMaestro(t)
+			startAgain(t, stack.StartMaestro)
+		}
+		operateMutex(t, queue, consumer, contract.UpdateResume, contract.Operator{By: "test", Reason: "they queue"}, nil)
+		group.Wait()
+	}
+	work := stored(t, consumer, "shared")
+	for pool := range pools {
+		assert.Equal(t, changes, replicasIn(t, work)[fmt.Sprintf("west-1-pool-%d", pool)])
+	}
+	assert.LessOrEqual(t, work.Version, int64(mostVersions))
+	stats := mutexStatus(t, consumer).Stats
+	assert.EqualValues(t, merges+1, stats.Committed)
+	t.Logf("version %d, %d batches, the largest of %d tickets", work.Version, stats.Batches, stats.LargestBatch)
+}
+
+// fakeConfig is the way to a fake Maestro.
+func fakeConfig(fake *fakemaestro.Server) maestro.Config {
+	return maestro.Config{GRPCEndpoint: fake.GRPCAddress(), HTTPEndpoint: fake.HTTPURL(), Insecure: true, Source: source}
+}
