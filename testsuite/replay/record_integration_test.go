@@ -59,7 +59,7 @@ var recorders = map[string]func(*stage) *starter.Operation{
 	"waited-only": func(s *stage) *starter.Operation {
 		s.plays(s.apply("1"))
 		s.reports(1, available()...)
-		return s.plays(contract.Request{Source: source, Consumer: consumer, Action: contract.ActionWait, Name: s.name, Wait: "Available", Timeout: "30s"})
+		return s.plays(contract.Request{Source: source, Consumer: s.consumer, Action: contract.ActionWait, Name: s.name, Wait: "Available", Timeout: "30s"})
 	},
 	"merged": func(s *stage) *starter.Operation { return s.plays(s.merge("1")) },
 	"merged-and-waited": func(s *stage) *starter.Operation {
@@ -243,28 +243,39 @@ func (s *stage) supersededAtStart(older, newer contract.Request) *starter.Operat
 	return &starter.Operation{WorkflowID: id, RunID: submitted.RunID}
 }
 
+// allRecorders by workflow.
+var allRecorders = map[string]map[string]func(*stage) *starter.Operation{
+	contract.WorkflowOperation:    recorders,
+	contract.WorkflowClusterMutex: mutexRecorders,
+}
+
 func TestEveryScenarioHasARecorder(t *testing.T) {
-	assert.ElementsMatch(t, slices.Collect(maps.Keys(scenarios[contract.WorkflowOperation])), slices.Collect(maps.Keys(recorders)))
+	for workflow, recorders := range allRecorders {
+		assert.ElementsMatch(t, slices.Collect(maps.Keys(scenarios[workflow])), slices.Collect(maps.Keys(recorders)), workflow)
+	}
+	assert.Len(t, allRecorders, len(scenarios))
 }
 
 func TestRecord(t *testing.T) {
 	if !*record {
 		t.Skip("give -record to record the missing histories")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	stack, err := devstack.Start(ctx, devstack.Options{WithoutMaestro: true, Logf: t.Logf})
 	require.NoError(t, err)
 	t.Cleanup(stack.Stop)
-	for _, scenario := range slices.Sorted(maps.Keys(recorders)) {
-		if _, err := os.Stat(fixture(contract.WorkflowOperation, scenario)); err == nil {
-			continue
+	for _, workflow := range slices.Sorted(maps.Keys(allRecorders)) {
+		for _, scenario := range slices.Sorted(maps.Keys(allRecorders[workflow])) {
+			if _, err := os.Stat(fixture(workflow, scenario)); err == nil {
+				continue
+			}
+			t.Run(workflow+"/"+scenario, func(t *testing.T) {
+				stage := newStage(t, stack.TemporalAddress(), scenario)
+				operation := allRecorders[workflow][scenario](stage)
+				stage.save(workflow, scenario, operation.WorkflowID, operation.RunID)
+			})
 		}
-		t.Run(scenario, func(t *testing.T) {
-			stage := newStage(t, stack.TemporalAddress(), scenario)
-			operation := recorders[scenario](stage)
-			stage.save(scenario, operation.WorkflowID, operation.RunID)
-		})
 	}
 }
 

@@ -15,13 +15,15 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/clustermutex"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/operation"
 )
 
 // workflows by their registered names.
 var workflows = map[string]any{
-	contract.WorkflowOperation: operation.ManifestWorkOperation,
+	contract.WorkflowOperation:    operation.ManifestWorkOperation,
+	contract.WorkflowClusterMutex: clustermutex.ClusterMutex,
 }
 
 func TestEveryScenarioHasOneFixture(t *testing.T) {
@@ -116,6 +118,9 @@ func reason(t *testing.T, last *historypb.HistoryEvent) string {
 		return ""
 	}
 	var result contract.StatusResult
+	if len(payloads.GetPayloads()) == 0 {
+		return "" // a mutex has none
+	}
 	require.NoError(t, converter.GetDefaultDataConverter().FromPayloads(payloads, &result))
 	return result.Reason
 }

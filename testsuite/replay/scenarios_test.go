@@ -84,6 +84,23 @@ var scenarios = map[string]map[string]end{
 		"recreated-in-vain":          {failed, contract.PhaseTimedOut, string(contract.ErrWaitTimeout)},
 		"deleted-without-objects":    {completed, contract.PhaseDeleted, contract.ReasonDeleted},
 		"superseding":                {completed, contract.PhaseSucceeded, contract.ReasonPublished},
+		"queued":                     {completed, contract.PhaseSucceeded, contract.ReasonConditionMet},
+		"queued-by-reference":        {completed, contract.PhaseSucceeded, contract.ReasonPublished},
+		"queued-in-vain":             {failed, contract.PhaseSuperseded, string(contract.ErrSuperseded)},
+		"queued-too-long":            {failed, contract.PhaseTimedOut, string(contract.ErrExpired)},
+		"queued-and-cancelled":       {canceled, contract.PhaseCancelled, string(contract.ErrCancelled)},
+		"queued-and-superseded":      {continued, contract.PhaseSuperseded, ""},
+		"queued-and-paused":          {completed, contract.PhaseSucceeded, contract.ReasonPublished},
+	},
+	contract.WorkflowClusterMutex: {
+		"batch":              {canceled, "", ""},
+		"poisoned":           {canceled, "", ""},
+		"blocked":            {canceled, "", ""},
+		"held":               {canceled, "", ""},
+		"lease-ended":        {canceled, "", ""},
+		"continued":          {continued, "", ""},
+		"continuing":         {canceled, "", ""},
+		"recreated-by-batch": {canceled, "", ""},
 	},
 }
 

@@ -30,18 +30,20 @@ import (
 )
 
 const (
-	source   = "hyperfleet"
-	consumer = "cluster-a1"
+	source = "hyperfleet"
 	// patience with anything that has to happen while a scenario is recorded.
 	patience = time.Minute
+	// poll is how often a fact is looked at that another process makes true.
+	poll = 20 * time.Millisecond
 )
 
-// stage is one scenario's own worker and Maestro on the shared Temporal. The work is called like the scenario.
+// stage is one scenario's own worker, Maestro and consumer on the shared Temporal. The work is called like the scenario.
 type stage struct {
 	t        *testing.T
 	ctx      context.Context
 	name     string
 	queue    string
+	consumer string
 	temporal client.Client
 	maestro  *fakemaestro.Server
 	starter  *starter.Client
@@ -63,6 +65,8 @@ func newStage(t *testing.T, address, scenario string) *stage {
 	if strings.HasPrefix(scenario, "recreated") {
 		server = fakemaestro.Strict
 	}
+	// The mutex of a consumer outlives a scenario, and its worker does not.
+	consumer := "cluster-" + scenario
 	fake := fakemaestro.New(t, fakemaestro.Options{Generation: server, Consumers: []string{consumer}})
 	queue := "record-" + scenario
 	worker, err := wiring.New(ctx, temporal, wiring.Config{
@@ -73,7 +77,7 @@ func newStage(t *testing.T, address, scenario string) *stage {
 	require.NoError(t, worker.Start())
 	t.Cleanup(func() { require.NoError(t, worker.Stop()) })
 	t.Cleanup(gate.open)
-	return &stage{t: t, ctx: ctx, name: scenario, queue: queue, temporal: temporal, maestro: fake, starter: starter.New(temporal, queue), gate: gate}
+	return &stage{t: t, ctx: ctx, name: scenario, queue: queue, consumer: consumer, temporal: temporal, maestro: fake, starter: starter.New(temporal, queue), gate: gate}
 }
 
 func (s *stage) apply(value string, more ...func(*contract.Request)) contract.Request {
@@ -87,7 +91,7 @@ func (s *stage) apply(value string, more ...func(*contract.Request)) contract.Re
 		}}}},
 	})
 	require.NoError(s.t, err)
-	request := contract.Request{Source: source, Consumer: consumer, Work: work, Timeout: "30s", Patience: "20s"}
+	request := contract.Request{Source: source, Consumer: s.consumer, Work: work, Timeout: "30s", Patience: "20s"}
 	for _, change := range more {
 		change(&request)
 	}
@@ -97,7 +101,7 @@ func (s *stage) apply(value string, more ...func(*contract.Request)) contract.Re
 // merge of a ConfigMap beside the one of [stage.apply].
 func (s *stage) merge(value string, more ...func(*contract.Request)) contract.Request {
 	request := contract.Request{
-		Source: source, Consumer: consumer, Action: contract.ActionMerge, Name: s.name, Timeout: "30s",
+		Source: source, Consumer: s.consumer, Action: contract.ActionMerge, Name: s.name, Timeout: "30s",
 		Manifests: []json.RawMessage{json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"more","namespace":"default"},"data":{"value":"` + value + `"}}`)},
 	}
 	for _, change := range more {
@@ -107,7 +111,7 @@ func (s *stage) merge(value string, more ...func(*contract.Request)) contract.Re
 }
 
 func (s *stage) remove(manifest string, more ...func(*contract.Request)) contract.Request {
-	request := contract.Request{Source: source, Consumer: consumer, Action: contract.ActionRemove, Name: s.name, Remove: []string{manifest}, Timeout: "30s"}
+	request := contract.Request{Source: source, Consumer: s.consumer, Action: contract.ActionRemove, Name: s.name, Remove: []string{manifest}, Timeout: "30s"}
 	for _, change := range more {
 		change(&request)
 	}
@@ -115,7 +119,7 @@ func (s *stage) remove(manifest string, more ...func(*contract.Request)) contrac
 }
 
 func (s *stage) delete(more ...func(*contract.Request)) contract.Request {
-	request := contract.Request{Source: source, Consumer: consumer, Action: contract.ActionDelete, Name: s.name, Timeout: "30s"}
+	request := contract.Request{Source: source, Consumer: s.consumer, Action: contract.ActionDelete, Name: s.name, Timeout: "30s"}
 	for _, change := range more {
 		change(&request)
 	}
@@ -157,7 +161,7 @@ func (s *stage) reports(publishes int, conditions ...metav1.Condition) {
 	require.NoError(s.t, s.maestro.SetStatus(s.uid(), fakemaestro.Status{Conditions: conditions}))
 }
 
-func (s *stage) uid() string { return maestro.UID(source, consumer, s.name) }
+func (s *stage) uid() string { return maestro.UID(source, s.consumer, s.name) }
 
 func condition(kind string, status metav1.ConditionStatus, message string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: status, Reason: "Recorded", Message: message, LastTransitionTime: metav1.Now()}
@@ -181,8 +185,8 @@ func (s *stage) reaches(operation *starter.Operation, fits func(*historypb.Histo
 	require.Fail(s.t, "the run closed before")
 }
 
-// save writes the fixture of a closed run. A file that exists stays as it is.
-func (s *stage) save(scenario, workflowID, runID string) {
+// save writes the fixture of a run. A file that exists stays as it is.
+func (s *stage) save(workflow, scenario, workflowID, runID string) {
 	s.t.Helper()
 	history := &historypb.History{}
 	events := s.temporal.GetWorkflowHistory(s.ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -193,7 +197,7 @@ func (s *stage) save(scenario, workflowID, runID string) {
 	}
 	text, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(history)
 	require.NoError(s.t, err)
-	path := fixture(contract.WorkflowOperation, scenario)
+	path := fixture(workflow, scenario)
 	require.NoError(s.t, os.MkdirAll(filepath.Dir(path), 0o755))
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
