@@ -302,6 +302,12 @@ func (c *Committer) orphanBatch(ctx context.Context, params contract.BatchParams
 	if result.Old, err = manifest.Encode(stored.Work); err != nil {
 		return result, contract.Errorf(contract.ErrInternal, "%w", err)
 	}
+	left := kept(stored.Work, merged.Work)
+	for index := range b.writes {
+		if b.writes[index].resets && result.Results[index].Type == "" {
+			result.Results[index].Warnings = append(result.Results[index].Warnings, left...)
+		}
+	}
 	result.Version, err = c.keepObjects(ctx, first.Source, stored)
 	return result, err
 }

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
+	"github.com/openshift-hyperfleet/maestro-workflows/starter"
 	"github.com/openshift-hyperfleet/maestro-workflows/testsuite/fakemaestro"
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
@@ -146,4 +147,72 @@ func TestHundredChangesOfTwentyNodepools(t *testing.T) {
 // fakeConfig is the way to a fake Maestro.
 func fakeConfig(fake *fakemaestro.Server) maestro.Config {
 	return maestro.Config{GRPCEndpoint: fake.GRPCAddress(), HTTPEndpoint: fake.HTTPURL(), Insecure: true, Source: source}
+}
+
+// A requester that fails, is terminated, or asks for what Maestro does not take holds up nobody, on its own cluster and on
+// others.
+func TestFailedRequesterHoldsUpNobody(t *testing.T) {
+	consumer, other, queue := unique("cluster"), unique("cluster"), unique("queue")
+	fake := fakemaestro.New(t, fakemaestro.Options{Generation: fakemaestro.Loose, Consumers: []string{consumer, other}})
+	spawnWorker(t, queue, fake.GRPCAddress(), fake.HTTPURL())
+	reasons := func(requests ...contract.Request) (reasons []string) {
+		var ops []*starter.Operation
+		for _, request := range requests {
+			ops = append(ops, start(t, queue, request))
+		}
+		for _, op := range ops {
+			result, _ := outcome(t, op)
+			reasons = append(reasons, result.Reason)
+		}
+		return reasons
+	}
+	invalid := poolMerge(consumer, 1, 1)
+	invalid.Nodepools = poolsConfig(`{"name":"pool-1","replicas":-3}`)
+	hopeless := poolMerge(consumer, 1, 2)
+	hopeless.Wait = "Deployment/web:Available"
+	for n, bad := range []contract.Request{invalid, hopeless} {
+		found := reasons(bad, poolMerge(consumer, 2, n+1), poolMerge(other, 1, n+1))
+		assert.Contains(t, []string{string(contract.ErrInvalidInput), string(contract.ErrInvalidManifest)}, found[0])
+		assert.Equal(t, []string{contract.ReasonPublished, contract.ReasonPublished}, found[1:])
+	}
+
+	terminated := poolMerge(consumer, 3, 1)
+	operateMutex(t, queue, consumer, contract.UpdatePause, contract.Operator{By: "test", Reason: "let them queue"}, nil)
+	op := start(t, queue, terminated)
+	eventually(t, "it waits", func() bool { return len(mutexStatus(t, consumer).Queue) == 1 })
+	require.NoError(t, temporal.TerminateWorkflow(t.Context(), op.WorkflowID, "", "a test"))
+	operateMutex(t, queue, consumer, contract.UpdateResume, contract.Operator{By: "test", Reason: "they queue"}, nil)
+	assert.Equal(t, []string{contract.ReasonPublished}, reasons(poolMerge(consumer, 4, 1)))
+	assert.EqualValues(t, 1, mutexStatus(t, consumer).Stats.Abandoned)
+
+	// Maestro answers 503 for longer than the first one has patience.
+	fake.Faults().Inject(fakemaestro.HTTPStatus(503))
+	impatient := poolMerge(consumer, 5, 1)
+	impatient.Patience = "4s"
+	failing := start(t, queue, impatient)
+	waiting := start(t, queue, poolMerge(consumer, 6, 1))
+	result, _ := outcome(t, failing)
+	assert.Equal(t, string(contract.ErrUnavailable), result.Reason)
+	require.NoError(t, fake.Faults().Clear())
+	result, err := outcome(t, waiting)
+	require.NoError(t, err)
+	assert.Equal(t, contract.ReasonPublished, result.Reason)
+	status := mutexStatus(t, consumer)
+	assert.Nil(t, status.Hold)
+	assert.Empty(t, status.Queue)
+	assert.Empty(t, status.Works)
+}
+
+// A mutex that is terminated forgets its queue; its requesters come again.
+func TestTerminatedMutexIsAskedAgain(t *testing.T) {
+	consumer, queue := newConsumer(t), unique("queue")
+	startWorker(t, queue, maestroConfig())
+	operateMutex(t, queue, consumer, contract.UpdatePause, contract.Operator{By: "test", Reason: "let them queue"}, nil)
+	op := start(t, queue, poolMerge(consumer, 1, 1))
+	eventually(t, "it waits", func() bool { return len(mutexStatus(t, consumer).Queue) == 1 })
+	require.NoError(t, temporal.TerminateWorkflow(t.Context(), contract.MutexID(source, consumer), "", "a test"))
+	result, err := outcome(t, op)
+	require.NoError(t, err)
+	assert.Equal(t, contract.ReasonPublished, result.Reason)
+	assert.Equal(t, map[string]int{"west-1-pool-1": 1}, replicasOf(t, consumer, "shared"))
 }

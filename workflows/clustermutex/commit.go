@@ -14,8 +14,8 @@ import (
 // The activities' options, all in one place:
 //
 //	activity        StartToClose  heartbeat  ScheduleToClose  backoff
-//	CommitBatch     40 s          8 s        60 s             0.5 s → 15 s; then the mutex goes on with other works
-//	OrphanBatch     40 s          8 s        60 s             0.5 s → 15 s
+//	CommitBatch     40 s          8 s        30 s, see within 0.5 s → 15 s; then the mutex goes on with other works
+//	OrphanBatch     40 s          8 s        30 s             0.5 s → 15 s
 //	Deliver         20 s          -          -                1 s → 30 s
 //	DescribeHolder  5 s           -          1 min            1 s → 5 s
 //
@@ -25,7 +25,7 @@ func commitOptions(work string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    40 * time.Second,
 		HeartbeatTimeout:       8 * time.Second,
-		ScheduleToCloseTimeout: time.Minute,
+		ScheduleToCloseTimeout: commitWithin,
 		RetryPolicy:            backoff(500*time.Millisecond, 15*time.Second),
 		Summary:                "write " + work,
 	}
@@ -52,10 +52,35 @@ func backoff(first, most time.Duration) *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{InitialInterval: first, BackoffCoefficient: 2, MaximumInterval: most}
 }
 
+const (
+	// commitWithin is how long Maestro has to take a batch before other works have their turn.
+	commitWithin = 30 * time.Second
+	// commitLeast is what one attempt needs.
+	commitLeast = 2 * time.Second
+)
+
+// within is [commitWithin], or less when a ticket of the batch has less time left.
+func within(tickets []contract.Ticket, now time.Time) time.Duration {
+	var t transition
+	least := commitWithin
+	for _, ticket := range tickets {
+		if !ticket.Until.IsZero() {
+			least = min(least, ticket.Until.Sub(now))
+		}
+		if ticket.FirstFailedAt.IsZero() {
+			ticket.FirstFailedAt = now
+		}
+		least = min(least, t.patienceEnds(ticket).Sub(now))
+	}
+	return max(least, commitLeast)
+}
+
 // commit writes a batch and applies what came of it.
 func (m *mutex) commit(ctx workflow.Context, params contract.BatchParams) {
 	var result contract.BatchResult
-	step := workflow.WithActivityOptions(ctx, commitOptions(params.Name))
+	options := commitOptions(params.Name)
+	options.ScheduleToCloseTimeout = within(params.Tickets, workflow.Now(ctx))
+	step := workflow.WithActivityOptions(ctx, options)
 	err := workflow.ExecuteActivity(step, contract.ActivityCommitBatch, params).Get(step, &result)
 	switch {
 	case err != nil:

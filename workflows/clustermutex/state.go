@@ -278,7 +278,7 @@ func (t *transition) commitFailed(e CommitFailed) {
 		work.NotBefore = t.now.Add(min(failFirst<<min(work.Failures-1, 10), failMax))
 		for index := range tickets {
 			if tickets[index].FirstFailedAt.IsZero() {
-				tickets[index].FirstFailedAt = t.now
+				tickets[index].FirstFailedAt = head.Since
 			}
 		}
 	}
