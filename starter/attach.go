@@ -36,7 +36,7 @@ func (c *Client) Attach(ctx context.Context, workflowID string) (*Operation, err
 }
 
 // Explain says why an operation is not done: what its workflow knows, and the failure of the latest attempt of its
-// pending step, with the time of the next one. A worker has to run.
+// pending step, with the time of the next one, or who is before it at the mutex. A worker has to run.
 func (c *Client) Explain(ctx context.Context, workflowID string) (contract.Explanation, error) {
 	var explanation contract.Explanation
 	value, err := c.temporal.QueryWorkflow(ctx, workflowID, "", contract.QueryExplain)
@@ -64,7 +64,26 @@ func (c *Client) Explain(ctx context.Context, workflowID string) (contract.Expla
 			explanation.NextWake = next.AsTime()
 		}
 	}
+	if explanation.Phase == contract.PhaseQueued {
+		c.explainTurn(ctx, workflowID, &explanation)
+	}
 	return explanation, nil
+}
+
+// explainTurn says who is before an operation at its mutex. When the mutex does not answer, what the operation says stays.
+func (c *Client) explainTurn(ctx context.Context, workflowID string, explanation *contract.Explanation) {
+	id, err := contract.ParseOperationID(workflowID)
+	if err != nil {
+		return
+	}
+	value, err := c.temporal.QueryWorkflow(ctx, contract.MutexID(id.Source, id.Consumer), "", contract.QueryTicket, workflowID)
+	if err != nil {
+		return
+	}
+	var standing contract.TicketStanding
+	if value.Get(&standing) == nil && standing.Message != "" {
+		explanation.WaitsFor = fmt.Sprintf("its turn in the mutex of %s: %s, %d before it: %s", id.Consumer, standing.Standing, standing.Ahead, standing.Message)
+	}
 }
 
 // Tell sends an operator's message, one of [contract.OperatorMessages], to a running operation. A message that makes no
