@@ -9,6 +9,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 
@@ -46,8 +47,13 @@ func (t *Tickets) SubmitTicket(ctx context.Context, params contract.SubmitTicket
 	return nil
 }
 
-// delivering is how many requesters are told at once.
-const delivering = 16
+const (
+	// delivering is how many requesters are told at once.
+	delivering = 16
+	// deliveries are tried before a requester that takes no signal is left to ask again by itself: it must not keep the
+	// others from their outcomes.
+	deliveries = 3
+)
 
 // Deliver tells requesters what became of their tickets. Running it twice is harmless: a requester takes the first event
 // of its ticket and ignores the others. A requester that has ended is no error.
@@ -74,7 +80,13 @@ func (t *Tickets) Deliver(ctx context.Context, params contract.DeliverParams) (c
 		})
 	}
 	wait.Wait()
-	return result, errors.Join(failures...)
+	if err := errors.Join(failures...); err != nil {
+		if activity.GetInfo(ctx).Attempt < deliveries || len(failures) == len(params.Events) {
+			return result, err
+		}
+		activity.GetLogger(ctx).Warn("some requesters take no signal, they ask again by themselves", "error", err)
+	}
+	return result, nil
 }
 
 // DescribeHolder looks whether the workflow that holds a mutex still runs. It changes nothing.

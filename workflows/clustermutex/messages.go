@@ -23,7 +23,7 @@ func (m *mutex) handleMessages(ctx workflow.Context, input contract.MutexInput) 
 	}
 	queries := map[string]any{
 		contract.QueryStatus: func() (contract.MutexStatus, error) {
-			return contract.MutexStatus{Phase: Phase(m.state), Message: Explain(m.state), MutexState: m.state}, nil
+			return Status(m.state), nil
 		},
 		contract.QueryTicket: func(id string) (contract.TicketStanding, error) { return Standing(m.state, id), nil },
 	}

@@ -44,6 +44,26 @@ func Idle(state contract.MutexState, now time.Time) bool {
 	return !t.busy() && (state.Draining || !now.Before(state.BusyAt.Add(contract.MutexIdleFor)))
 }
 
+// Status is a state for people: without what the tickets write, which is large and nobody else's business.
+func Status(state contract.MutexState) contract.MutexStatus {
+	status := contract.MutexStatus{Phase: Phase(state), Message: Explain(state), MutexState: state}
+	status.Queue = named(state.Queue)
+	if state.Head != nil {
+		head := *state.Head
+		head.Tickets = named(head.Tickets)
+		status.Head = &head
+	}
+	return status
+}
+
+func named(tickets []contract.Ticket) []contract.Ticket {
+	list := slices.Clone(tickets)
+	for index := range list {
+		list[index].Write = nil
+	}
+	return list
+}
+
 // Phase of a state.
 func Phase(state contract.MutexState) contract.MutexPhase {
 	switch {
