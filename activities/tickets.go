@@ -52,7 +52,7 @@ const (
 	delivering = 16
 	// deliveries are tried before a requester that takes no signal is left to ask again by itself: it must not keep the
 	// others from their outcomes.
-	deliveries = 3
+	deliveries = 6
 )
 
 // Deliver tells requesters what became of their tickets. Running it twice is harmless: a requester takes the first event
@@ -81,7 +81,7 @@ func (t *Tickets) Deliver(ctx context.Context, params contract.DeliverParams) (c
 	}
 	wait.Wait()
 	if err := errors.Join(failures...); err != nil {
-		if activity.GetInfo(ctx).Attempt < deliveries || len(failures) == len(params.Events) {
+		if activity.GetInfo(ctx).Attempt < deliveries {
 			return result, err
 		}
 		activity.GetLogger(ctx).Warn("some requesters take no signal, they ask again by themselves", "error", err)
