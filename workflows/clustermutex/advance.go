@@ -25,17 +25,19 @@ func (t *transition) advance() {
 func (t *transition) expire() {
 	var kept []contract.Ticket
 	for _, ticket := range t.Queue {
+		// What is final for a batch is not for each of its tickets.
 		work, blocked := t.Works[ticket.Work]
+		blocked = blocked && !ticket.FirstFailedAt.IsZero() && !final(work.Type)
 		switch {
 		case t.Draining:
 			t.sendAway(ticket, draining)
 		case !ticket.Until.IsZero() && !t.now.Before(ticket.Until):
 			failure, message := contract.ErrExpired, "its turn did not come: "+t.blocker(ticket)
-			if blocked && !ticket.FirstFailedAt.IsZero() {
+			if blocked {
 				failure, message = work.Type, work.Message
 			}
 			t.reject(ticket, failure, message)
-		case blocked && !ticket.FirstFailedAt.IsZero() && !t.now.Before(t.patienceEnds(ticket)):
+		case blocked && !t.now.Before(t.patienceEnds(ticket)):
 			t.reject(ticket, work.Type, work.Message)
 		default:
 			kept = append(kept, ticket)
