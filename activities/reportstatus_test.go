@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"encoding/json"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,24 +23,28 @@ type desk struct {
 	t        *testing.T
 	fake     *fakehyperfleet.Server
 	reporter *activities.StatusReporter
-	now      time.Time
+	clock    atomic.Int64 // nanoseconds since 1970; the server of a cut connection may still read it
 	cluster  string
 	memory   json.RawMessage
 }
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	d := &desk{t: t, now: began}
+	d := &desk{t: t}
+	d.set(began)
 	d.fake = fakehyperfleet.New(t, fakehyperfleet.Options{
-		Clusters: []string{"pools"}, Nodepools: []string{"pools"}, Clock: func() time.Time { return d.now },
+		Clusters: []string{"pools"}, Nodepools: []string{"pools"}, Clock: d.now,
 	})
 	client, err := hyperfleet.New(hyperfleet.Config{URL: d.fake.URL(), Timeout: time.Second})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	d.reporter = &activities.StatusReporter{API: client, Now: func() time.Time { return d.now }}
+	d.reporter = &activities.StatusReporter{API: client, Now: d.now}
 	d.cluster = d.fake.AddCluster("west-1")
 	return d
 }
+
+func (d *desk) now() time.Time    { return time.Unix(0, d.clock.Load()).UTC() }
+func (d *desk) set(now time.Time) { d.clock.Store(now.UnixNano()) }
 
 // attempt is one attempt of the activity, with what the attempt before remembered.
 func (d *desk) attempt(params contract.ReportStatusParams) (contract.ReportStatusResult, error) {
@@ -96,7 +101,7 @@ func (d *desk) finalized() string {
 
 func TestReportStatusStoresTheStatus(t *testing.T) {
 	d := newDesk(t)
-	d.now = began.Add(1234567)
+	d.set(began.Add(1234567))
 	result, err := d.attempt(d.params())
 	require.NoError(t, err)
 	at := began.Add(1234 * time.Microsecond)
@@ -125,7 +130,7 @@ func TestReportStatusRetryIsNeverOlderThanTheAttemptBefore(t *testing.T) {
 	_, err := d.attempt(d.params())
 	assert.Equal(t, contract.ErrHyperFleetUnavailable, contract.TypeOf(err))
 	assert.True(t, retried(t, err))
-	d.now = began.Add(-time.Minute)
+	d.set(began.Add(-time.Minute))
 	result, err := d.attempt(d.params())
 	require.NoError(t, err)
 	assert.Equal(t, contract.ReportStored, result.Outcome)
@@ -134,10 +139,11 @@ func TestReportStatusRetryIsNeverOlderThanTheAttemptBefore(t *testing.T) {
 
 func TestReportStatusOvertakesALaterReport(t *testing.T) {
 	d := newDesk(t)
-	d.now = began.Add(time.Minute)
+	d.set(began.Add(time.Minute))
 	_, err := d.attempt(d.params())
 	require.NoError(t, err)
-	d.now, d.memory = began, nil
+	d.set(began)
+	d.memory = nil
 	_, err = d.attempt(d.params())
 	assert.Equal(t, contract.ErrReportDropped, contract.TypeOf(err))
 	assert.True(t, retried(t, err))
