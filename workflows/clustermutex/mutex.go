@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// longest a run lasts before the next one begins, so that a mutex takes up new versions of its code.
+	// longest a run lasts; what happens after that begins the next one, so that a mutex takes up new versions of its code.
 	longest = 24 * time.Hour
 	// maxHanded bytes of state that a run hands to the next one, below Temporal's 2 MiB.
 	maxHanded = 1536 * 1024
