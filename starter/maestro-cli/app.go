@@ -20,6 +20,8 @@ type operations interface {
 	Status(ctx context.Context, workflowID string) (contract.StatusResult, error)
 	// Cancel ends the operation, but not one that has taken its place.
 	Cancel(ctx context.Context, started operation) error
+	// Mutex is the queue of the writes to the shared works of a consumer.
+	Mutex(source, consumer string) mutex
 	Close()
 }
 

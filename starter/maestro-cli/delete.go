@@ -96,7 +96,7 @@ func (a *app) names(ctx context.Context, command *cobra.Command, settings config
 	if err != nil {
 		return nil, err
 	}
-	defer look.Close()
+	defer func() { _ = look.Close() }()
 	ctx, stop := context.WithTimeout(ctx, look.limit)
 	defer stop()
 	names, err := look.Names(ctx, settings.SourceID, consumer)

@@ -81,14 +81,53 @@ func (t *temporalOperations) Start(ctx context.Context, request contract.Request
 }
 
 func (t *temporalOperations) Status(ctx context.Context, workflowID string) (contract.StatusResult, error) {
-	look, stop := context.WithTimeout(ctx, lookLimit)
-	defer stop()
-	result, err := t.starter.Status(look, workflowID)
-	return result, t.explained(look, err)
+	return looked(ctx, t, func(ctx context.Context) (contract.StatusResult, error) { return t.starter.Status(ctx, workflowID) })
 }
 
 func (t *temporalOperations) Cancel(ctx context.Context, started operation) error {
 	return t.explained(ctx, started.cancel(ctx))
+}
+
+func (t *temporalOperations) Mutex(source, consumer string) mutex {
+	return &temporalMutex{operations: t, mutex: t.starter.Mutex(source, consumer)}
+}
+
+// temporalMutex is the same for a mutex.
+type temporalMutex struct {
+	operations *temporalOperations
+	mutex      *starter.Mutex
+}
+
+func (m *temporalMutex) Status(ctx context.Context) (contract.MutexStatus, error) {
+	return looked(ctx, m.operations, m.mutex.Status)
+}
+
+func (m *temporalMutex) Hold(ctx context.Context, request contract.HoldRequest) (contract.HoldAnswer, error) {
+	return looked(ctx, m.operations, func(ctx context.Context) (contract.HoldAnswer, error) { return m.mutex.Hold(ctx, request) })
+}
+
+func (m *temporalMutex) Release(ctx context.Context, request contract.HoldRelease) (contract.MutexAnswer, error) {
+	return looked(ctx, m.operations, func(ctx context.Context) (contract.MutexAnswer, error) { return m.mutex.Release(ctx, request) })
+}
+
+func (m *temporalMutex) ForceRelease(ctx context.Context, operator contract.Operator) (contract.MutexAnswer, error) {
+	return looked(ctx, m.operations, func(ctx context.Context) (contract.MutexAnswer, error) { return m.mutex.ForceRelease(ctx, operator) })
+}
+
+func (m *temporalMutex) Pause(ctx context.Context, operator contract.Operator) (contract.MutexAnswer, error) {
+	return looked(ctx, m.operations, func(ctx context.Context) (contract.MutexAnswer, error) { return m.mutex.Pause(ctx, operator) })
+}
+
+func (m *temporalMutex) Resume(ctx context.Context, operator contract.Operator) (contract.MutexAnswer, error) {
+	return looked(ctx, m.operations, func(ctx context.Context) (contract.MutexAnswer, error) { return m.mutex.Resume(ctx, operator) })
+}
+
+// looked bounds a question to a worker.
+func looked[T any](ctx context.Context, operations *temporalOperations, ask func(context.Context) (T, error)) (T, error) {
+	look, stop := context.WithTimeout(ctx, lookLimit)
+	defer stop()
+	answer, err := ask(look)
+	return answer, operations.explained(look, err)
 }
 
 func (t *temporalOperations) Close() { t.connection.Close() }

@@ -41,6 +41,7 @@ type fakeTemporal struct {
 	start   func(ctx context.Context, request contract.Request) (operation, error)
 	status  func(ctx context.Context) (contract.StatusResult, error)
 	cancel  func(ctx context.Context) error
+	steered mutex
 
 	mutex    sync.Mutex // operations that share nothing run side by side
 	requests []contract.Request
@@ -64,6 +65,10 @@ func (f *fakeTemporal) Status(ctx context.Context, _ string) (contract.StatusRes
 }
 
 func (f *fakeTemporal) Cancel(ctx context.Context, _ operation) error { return f.cancel(ctx) }
+func (f *fakeTemporal) Mutex(source, consumer string) mutex {
+	f.requests = append(f.requests, contract.Request{Source: source, Consumer: consumer})
+	return f.steered
+}
 func (f *fakeTemporal) Close() {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -26,18 +26,28 @@ type lookup struct {
 
 // lookup connects; the caller closes.
 func (a *app) lookup(command *cobra.Command, settings config.CLI) (*lookup, error) {
-	limit := readLimit
-	if text := timeoutOf(command); text != "" {
-		var err error
-		if limit, err = time.ParseDuration(text); err != nil || limit < 0 {
-			return nil, contract.Errorf(contract.ErrInvalidInput, "--timeout %q: give a positive duration with a unit, like 90s or 5m", text)
-		}
+	limit, err := limitOf(command)
+	if err != nil {
+		return nil, err
 	}
 	server, err := a.dialMaestro(settings)
 	if err != nil {
 		return nil, err
 	}
 	return &lookup{works: server, source: settings.SourceID, limit: limit}, nil
+}
+
+// limitOf is [readLimit], or --timeout.
+func limitOf(command *cobra.Command) (time.Duration, error) {
+	text := timeoutOf(command)
+	if text == "" {
+		return readLimit, nil
+	}
+	limit, err := time.ParseDuration(text)
+	if err != nil || limit < 0 {
+		return 0, contract.Errorf(contract.ErrInvalidInput, "--timeout %q: give a positive duration with a unit, like 90s or 5m", text)
+	}
+	return limit, nil
 }
 
 // read asks for one work.

@@ -17,7 +17,8 @@ func (a *app) rootCommand() *cobra.Command {
 		Long: `Deliver ManifestWorks to managed clusters through Maestro.
 
 apply, build --apply, delete and wait run as operations in Temporal: they survive this command, and the same command again
-attaches to them. get, validate, diff, build without --apply and version need no Temporal.
+attaches to them. mutex steers the queue of the writes to a cluster's shared works. get, validate, diff, build without --apply and
+version need no Temporal.
 
 Exit codes: 0 done, 1 failed, 2 usage or invalid input, 3 timed out, 4 superseded or refused as stale, 5 cannot reach a
 server, 130 interrupted. diff: 0 same, 1 differs, 2 any error but 5 and 130.`,
@@ -42,6 +43,7 @@ server, 130 interrupted. diff: 0 same, 1 differs, 2 any error but 5 and 130.`,
 		a.diffCommand(),
 		a.buildCommand(),
 		a.validateCommand(),
+		a.mutexCommand(),
 		a.versionCommand(),
 	)
 	return root

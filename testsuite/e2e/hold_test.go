@@ -179,11 +179,11 @@ func mutexRuns(t *testing.T, consumer string) (longest, runs, open int) {
 			length := int(one.GetHistoryLength())
 			if one.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
 				open++
-				described, err := temporal.DescribeWorkflowExecution(t.Context(), contract.MutexID(source, consumer), "")
+				described, err := temporal.DescribeWorkflow(t.Context(), contract.MutexID(source, consumer), "")
 				if err != nil {
 					return false
 				}
-				length = int(described.GetWorkflowExecutionInfo().GetHistoryLength())
+				length = int(described.RawResponse.GetWorkflowExecutionInfo().GetHistoryLength())
 			}
 			longest = max(longest, length)
 		}

@@ -51,13 +51,18 @@ func recipes(page string) []recipe {
 	return all
 }
 
-// The cookbook's commands do what the page says, on the names and ports of the tests.
-func TestCookbookOfOperations(t *testing.T) {
+func TestCookbookOfOperations(t *testing.T) { cook(t, "operations.md", 15) }
+
+func TestCookbookOfTheMutex(t *testing.T) { cook(t, "mutex.md", 15) }
+
+// cook runs a page's commands, which do what the page says, on the names and ports of the tests.
+func cook(t *testing.T, name string, least int) {
+	t.Helper()
 	consumer, queue := newConsumer(t), unique("queue")
 	startWorker(t, queue, maestroConfig())
 	root, err := devstack.RepoRoot()
 	require.NoError(t, err)
-	page, err := os.ReadFile(filepath.Join(root, "docs", "operations.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", name))
 	require.NoError(t, err)
 	ours := strings.NewReplacer("cluster-a1", consumer, "--task-queue maestro-workflows", "--task-queue "+queue,
 		`"name": "maestro-workflows"`, `"name": "`+queue+`"`, "localhost:7243", stack.TemporalHTTPAddress())
@@ -65,14 +70,14 @@ func TestCookbookOfOperations(t *testing.T) {
 	require.NoError(t, err)
 	folder, programs := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Symlink(temporalBin, filepath.Join(programs, "temporal")))
+	require.NoError(t, os.Symlink(cliBin, filepath.Join(programs, "maestro-cli")))
 	all := recipes(string(page))
-	require.Greater(t, len(all), 15)
+	require.GreaterOrEqual(t, len(all), least)
 	for _, one := range all {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		command := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", ours.Replace(one.command))
 		command.Dir = folder
-		command.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"),
-			"TEMPORAL_ADDRESS="+stack.TemporalAddress(), "TEMPORAL_NAMESPACE="+stack.Namespace())
+		command.Env = append(envOf(queue), "PATH="+programs+":"+os.Getenv("PATH"), "MAESTRO_SOURCE_ID=hyperfleet")
 		output, err := command.CombinedOutput()
 		cancel()
 		require.NoError(t, err, "%s\n%s", one.command, output)

@@ -15,11 +15,12 @@
 // Non-guarantees: a mutex that is terminated forgets its queue, and requesters submit again after 30 s to 10 min. What it
 // was writing then may be written twice, which the compare-and-swap and the generations keep harmless; without a
 // generation the fence keeps an old run from writing after a new one has. A writer that is no operation, or an operation
-// on a whole work whose name and granularity do not say that it is shared, does not queue; it meets the mutex in the
+// on a whole work whose name is not that of a work per adapter or cluster, does not queue; it meets the mutex in the
 // compare-and-swap. A writer without one, like a client that publishes version 0, overwrites what the mutex wrote, and
 // nothing here can stop it. A hold keeps the mutex from writing, not the holder's code from writing without its fence. A
 // deletion that leaves the objects does not queue. While a work is being recreated for a batch nothing else is written.
-// A ticket whose requester was terminated is written all the same.
+// A ticket whose requester was terminated is written all the same. A mutex whose task queue
+// has no worker answers nobody, until it is terminated or a worker comes; requesters end at their deadline.
 //
 // state.go and advance.go are pure: [Apply] says what an event makes of a state and what is to be done. mutex.go turns
 // that into commands. Start reading at [Apply] and [ClusterMutex]; docs/mutex.md has the commands of operators.

@@ -197,7 +197,7 @@ func (r Request) Part() string {
 }
 
 // Shared: other operations write the same work, so that the write waits its turn in the mutex of the consumer. That is so
-// for every part of a work, and for a whole work that its granularity or its name says to be shared.
+// for every part of a work, and for a whole work whose name is that of a work per adapter or per cluster, see [WorkName].
 func (r Request) Shared() bool {
 	switch r.EffectiveAction() {
 	case ActionWait:
@@ -206,7 +206,7 @@ func (r Request) Shared() bool {
 		return r.Part() != ""
 	case ActionApply, ActionDelete:
 	}
-	return r.Granularity == GranularityAdapter || r.Granularity == GranularityCluster || r.Granularity == "" && strings.HasPrefix(r.WorkName(), sharedPrefix)
+	return strings.HasPrefix(r.WorkName(), sharedPrefix)
 }
 
 // partial: the request writes a part of a work, see [Request.Part].

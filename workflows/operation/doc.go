@@ -1,9 +1,10 @@
 // Package operation is the workflow of one ManifestWork operation: build, apply, wait, report.
 //
 // Guarantees: one operation at a time per work, or per part of a work that is merged (the workflow ID, see
-// [contract.Request.WorkflowID]), while different parts, and a whole write beside them, meet in the compare-and-swap of
-// the commit; every request that was accepted has one outcome; the deadline is absolute from the start of the run and no restart moves it; a parked wait
-// holds no worker slot and its history does not grow with time.
+// [contract.Request.WorkflowID]), while different parts, and a whole write beside them, are written by the mutex of the
+// consumer in their order (package clustermutex, [contract.Request.Shared]) and meet other writers in the compare-and-swap
+// of the commit; every request that was accepted has one outcome; the deadline is absolute from the start of the run and
+// no restart moves it; a parked wait holds no worker slot and its history does not grow with time.
 //
 // One run works for one request. A newer request ends the run by continue-as-new with the newer request as its input,
 // after a write that is under way has ended, so that two requests never write at the same time. A caller sees from the
