@@ -79,6 +79,10 @@ test-chaos: servers ## A short `make chaos`
 chaos: servers ## Run 500 operations while workers are killed and Maestro fails; OPERATIONS and SEED choose others
 	$(GO) test -tags integration -count 1 -timeout 40m -v ./testsuite/chaos -args -operations $(or $(OPERATIONS),500) -seed $(or $(SEED),0)
 
+.PHONY: soak
+soak: servers ## Send 20,000 tickets through one mutex; TICKETS chooses another number
+	$(GO) test -tags integration -count 1 -timeout 60m -v -run TestManyTickets ./testsuite/e2e -args -tickets $(or $(TICKETS),20000)
+
 .PHONY: replay
 replay: ## Replay the recorded histories
 	$(GO) test -count 1 -v ./testsuite/replay
@@ -94,7 +98,7 @@ fuzz: ## Run each fuzz target for FUZZTIME (60s)
 	done
 
 .PHONY: bench
-bench: servers ## Time merging and checking large works, and from start to result beside a bare client
+bench: servers ## Time large works, from start to result beside a bare client, and the mutex beside its peers
 	$(GO) test -count 1 -run '^$$' -bench 'Large|Diff' -benchmem ./internal/manifest
 	$(GO) test -tags integration -count 1 -timeout 15m -run '^$$' -bench . -benchtime 1x ./testsuite/e2e
 

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"sync"
 	"testing"
@@ -12,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/openshift-hyperfleet/maestro-workflows/activities"
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/maestro"
 	"github.com/openshift-hyperfleet/maestro-workflows/starter"
 	"github.com/openshift-hyperfleet/maestro-workflows/testsuite/fakemaestro"
@@ -219,4 +222,57 @@ func TestTerminatedMutexIsAskedAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, contract.ReasonPublished, result.Reason)
 	assert.Equal(t, map[string]int{"west-1-pool-1": 1}, replicasOf(t, consumer, "shared"))
+}
+
+// manyTickets go through one mutex in TestManyTickets; make soak sends 20,000.
+var manyTickets = flag.Int("tickets", 3000, "tickets that TestManyTickets sends through one mutex")
+
+// Thousands of tickets go through one mutex, whose runs stay short, and none is lost.
+func TestManyTickets(t *testing.T) {
+	const pools, atOnce = 100, 4
+	rounds := *manyTickets / pools
+	consumer, queue := unique("cluster"), unique("queue")
+	fake := fakemaestro.New(t, fakemaestro.Options{Generation: fakemaestro.Loose, Consumers: []string{consumer}})
+	startWorker(t, queue, fakeConfig(fake))
+	tickets := &activities.Tickets{Temporal: temporal, TaskQueue: queue}
+	operateMutex(t, queue, consumer, contract.UpdateSetLimits, contract.LimitsRequest{By: "test", Reason: "many tickets", Limits: contract.MutexLimits{Queue: contract.MaxQueueLimit}}, nil)
+	committed := func() int64 {
+		stats := mutexStatus(t, consumer).Stats
+		require.Zero(t, stats.Rejected+stats.Superseded+stats.Cancelled)
+		return stats.Committed
+	}
+	var sent int64
+	for round := range rounds {
+		// Below the limit of the queue, or tickets are sent away and nobody is there to send them again.
+		if sent-committed() > contract.MaxQueueLimit-2*pools {
+			eventually(t, "the queue is short", func() bool { return sent-committed() < pools })
+		}
+		var group errgroup.Group
+		group.SetLimit(atOnce)
+		for pool := range pools {
+			group.Go(func() error {
+				request := poolMerge(consumer, pool, round+1)
+				request.Source = source
+				params := request.Commit("shared", request.Generation)
+				id := fmt.Sprintf("pool-%d/%d", pool, round)
+				return tickets.SubmitTicket(t.Context(), contract.SubmitTicketParams{Source: source, Consumer: consumer, Message: contract.TicketMessage{
+					V: 1, Kind: contract.TicketSubmit, TicketID: id,
+					Body: &contract.Ticket{ID: id, Work: "shared", Action: contract.ActionMerge, Generation: request.Generation, Write: &params, Digest: id},
+				}})
+			})
+		}
+		require.NoError(t, group.Wait())
+		sent += pools
+	}
+	eventually(t, "all are committed", func() bool { return committed() == sent })
+	found := replicasIn(t, storedIn(t, fakeConfig(fake), consumer, "shared"))
+	require.Len(t, found, pools)
+	for name, replicas := range found {
+		assert.Equal(t, rounds, replicas, name)
+	}
+	longest, runs, _ := mutexRuns(t, consumer)
+	assert.LessOrEqual(t, longest, 2*contract.DefaultMutexEvents, "no run is much longer than its limit")
+	assert.Greater(t, runs, 1, "it has continued as new")
+	stats := mutexStatus(t, consumer).Stats
+	t.Logf("%d tickets in %d batches, the largest of %d; %d runs, the longest of %d events", sent, stats.Batches, stats.LargestBatch, runs, longest)
 }

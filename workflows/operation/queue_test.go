@@ -91,8 +91,10 @@ func merging(change ...func(*contract.Request)) contract.Request {
 
 func TestSharedWorkIsWrittenByTheMutex(t *testing.T) {
 	for name, request := range map[string]contract.Request{
-		"merge":  merging(),
-		"apply":  apply("a", func(r *contract.Request) { r.Work = json.RawMessage(strings.Replace(string(r.Work), `"web"`, `"hyperfleet-web"`, 1)) }),
+		"merge": merging(),
+		"apply": apply("a", func(r *contract.Request) {
+			r.Work = json.RawMessage(strings.Replace(string(r.Work), `"web"`, `"hyperfleet-web"`, 1))
+		}),
 		"delete": remove(func(r *contract.Request) { r.Name = "hyperfleet-web" }),
 	} {
 		t.Run(name, func(t *testing.T) {
