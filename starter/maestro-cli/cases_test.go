@@ -48,6 +48,9 @@ var proofs = map[string]string{
 	"D29 lists that stop at a page":                                "TestNamesGoesThroughAllPages TestDeleteAll",
 	"D30 a bundle of this name that belongs to somebody else":      "TestCommitDoesNotCreateBesideAnotherSourcesWork TestDeletionOfWhatBelongsToAnother TestSourceAndNameDecideTheBundle",
 
+	"D22 one requester that fails holds up its cluster, or others": "TestFailedRequesterHoldsUpNobody TestBatchThatFailsIsTriedAgainUntilPatienceEnds TestDefectOfABatchEndsItsTicketsAndNotTheMutex",
+	"D23 a lock that two hold, that nobody releases, or that dies": "TestHoldersTakeTurns TestLeaseOfADeadHolderEnds TestTerminatedMutexIsAskedAgain TestMutexKeepsItsPromises TestRunsKeepTheMutexsPromises",
+
 	"F1 stale success after an update":                        "TestCasesOfWaits TestEvaluateNeverCountsAnOlderVersion TestApplyWaitsForTheClustersAnswerToItsOwnVersion",
 	"F2 precedence, NOT and parentheses":                      "TestParseExpressionBindsNotBeforeAndBeforeOr TestExpressionsAgreeWithATruthTable",
 	"F3 no way to fail fast":                                  "TestCasesOfWaits TestRefusalThatCannotHealFailsAfterTheGracePeriod TestWorkThatIsGoneVanished TestRefusedCredentialsEndAWait",
@@ -76,7 +79,7 @@ var proofs = map[string]string{
 
 func TestEveryCaseHasItsProofs(t *testing.T) {
 	found := map[string]bool{}
-	for _, folder := range []string{".", "../../internal/manifest", "../../internal/maestro", "../../activities", "../../worker/wiring", "../../workflows/operation",
+	for _, folder := range []string{".", "../../internal/manifest", "../../internal/maestro", "../../activities", "../../worker/wiring", "../../workflows/operation", "../../workflows/clustermutex",
 		"../../internal/results", "../../internal/hyperfleet", "../../testsuite/e2e", "../../testsuite/chaos"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 		require.NoError(t, err)

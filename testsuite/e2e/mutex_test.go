@@ -233,7 +233,7 @@ func TestManyTickets(t *testing.T) {
 	rounds := *manyTickets / pools
 	consumer, queue := unique("cluster"), unique("queue")
 	fake := fakemaestro.New(t, fakemaestro.Options{Generation: fakemaestro.Loose, Consumers: []string{consumer}})
-	startWorker(t, queue, fakeConfig(fake))
+	spawnWorker(t, queue, fake.GRPCAddress(), fake.HTTPURL())
 	tickets := &activities.Tickets{Temporal: temporal, TaskQueue: queue}
 	operateMutex(t, queue, consumer, contract.UpdateSetLimits, contract.LimitsRequest{By: "test", Reason: "many tickets", Limits: contract.MutexLimits{Queue: contract.MaxQueueLimit}}, nil)
 	committed := func() int64 {

@@ -2,7 +2,6 @@ package clustermutex
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -424,16 +423,18 @@ func (t *transition) queueBytes() int {
 	return total
 }
 
-// size of a ticket, about.
+// size of a ticket as JSON, about. It is counted for the whole queue at each ticket that comes, so nothing is encoded.
 func size(ticket contract.Ticket) int {
-	const envelope = 512
-	total := envelope + 2*len(ticket.ID)
-	if ticket.Write != nil {
-		raw, err := json.Marshal(ticket.Write)
-		if err != nil {
-			return contract.MaxQueueBytes // it cannot be handed on either
+	const envelope = 1024
+	total := envelope + 2*len(ticket.ID) + len(ticket.ReplyTo) + len(ticket.Reason)
+	if write := ticket.Write; write != nil {
+		total += len(write.Work) + len(write.Nodepools) + 2*len(write.NodepoolTemplate) + len(write.Wait)
+		for _, manifest := range write.Manifests {
+			total += len(manifest)
 		}
-		total += len(raw)
+		for _, name := range write.Remove {
+			total += len(name)
+		}
 	}
 	return total
 }

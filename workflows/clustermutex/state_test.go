@@ -109,7 +109,7 @@ func TestQueueHasALimit(t *testing.T) {
 	s = newTable(t)
 	s.plays(Paused{contract.Operator{By: "ann", Reason: "r"}})
 	large := func(t *contract.Ticket) {
-		t.Write = &contract.CommitParams{Name: t.Work, Action: t.Action, NodepoolTemplate: strings.Repeat("x", contract.MaxQueueBytes/3)}
+		t.Write = &contract.CommitParams{Name: t.Work, Action: t.Action, Wait: strings.Repeat("x", contract.MaxQueueBytes/3)}
 	}
 	s.plays(submitted("a", "w", large), submitted("b", "w", large), submitted("c", "w", large))
 	assert.Equal(t, []string{"c Rejected QueueFull"}, s.told())
