@@ -90,16 +90,25 @@ func (c *Client) explainTurn(ctx context.Context, workflowID string, explanation
 // sense now is refused as InvalidInput.
 func (c *Client) Tell(ctx context.Context, workflowID, verb string, message contract.Extension) (contract.OperatorAnswer, error) {
 	var answer contract.OperatorAnswer
-	handle, err := c.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: workflowID, UpdateName: verb, Args: []any{message}, WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err == nil {
-		err = handle.Get(ctx, &answer)
-	}
-	if err != nil {
+	if err := c.update(ctx, workflowID, verb, message, &answer); err != nil {
 		return answer, found(ctx, workflowID, err)
 	}
 	return answer, nil
+}
+
+// update sends a message to a running workflow and waits for its answer.
+func (c *Client) update(ctx context.Context, workflowID, verb string, argument, answer any) error {
+	handle, err := c.temporal.UpdateWorkflow(ctx, updateOptions(workflowID, verb, argument))
+	if err != nil {
+		return err
+	}
+	return handle.Get(ctx, answer)
+}
+
+func updateOptions(workflowID, verb string, argument any) client.UpdateWorkflowOptions {
+	return client.UpdateWorkflowOptions{
+		WorkflowID: workflowID, UpdateName: verb, Args: []any{argument}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	}
 }
 
 // found gives a workflow ID that nobody knows its error.

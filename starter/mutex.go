@@ -97,17 +97,8 @@ func (m *Mutex) Resume(ctx context.Context, operator contract.Operator) (contrac
 
 func (m *Mutex) id() string { return contract.MutexID(m.source, m.consumer) }
 
-func (m *Mutex) options(verb string, argument any) client.UpdateWorkflowOptions {
-	return client.UpdateWorkflowOptions{
-		WorkflowID: m.id(), UpdateName: verb, Args: []any{argument}, WaitForStage: client.WorkflowUpdateStageCompleted,
-	}
-}
-
 func (m *Mutex) update(ctx context.Context, verb string, argument, answer any) error {
-	handle, err := m.client.temporal.UpdateWorkflow(ctx, m.options(verb, argument))
-	if err == nil {
-		err = handle.Get(ctx, answer)
-	}
+	err := m.client.update(ctx, m.id(), verb, argument, answer)
 	var unknown *serviceerror.NotFound
 	if errors.As(err, &unknown) {
 		return contract.Errorf(contract.ErrInvalidInput, "%s: the mutex of %s does not run, so nobody holds and it is not paused", verb, m.consumer)
@@ -126,7 +117,7 @@ func (m *Mutex) updateWithStart(ctx context.Context, verb string, argument, answ
 			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 			StaticSummary:            "writes to shared works on " + m.consumer,
 		}, contract.WorkflowClusterMutex, input),
-		UpdateOptions: m.options(verb, argument),
+		UpdateOptions: updateOptions(m.id(), verb, argument),
 	})
 	if err == nil {
 		err = handle.Get(ctx, answer)

@@ -114,15 +114,8 @@ func summary(request contract.Request) string {
 // submit offers the request to the running operation. Offering it twice is harmless: the second offer attaches.
 func (c *Client) submit(ctx context.Context, request contract.Request) (*Operation, error) {
 	id := request.WorkflowID()
-	handle, err := c.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: id, UpdateName: contract.UpdateSubmit,
-		Args: []any{request}, WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err != nil {
-		return nil, err
-	}
 	var submitted contract.Submitted
-	if err := handle.Get(ctx, &submitted); err != nil {
+	if err := c.update(ctx, id, contract.UpdateSubmit, request, &submitted); err != nil {
 		return nil, err
 	}
 	return &Operation{WorkflowID: id, RunID: submitted.RunID, Attached: submitted.Attached, client: c, digest: request.Digest()}, nil

@@ -66,6 +66,8 @@ func (f *fakeTemporal) Status(ctx context.Context, _ string) (contract.StatusRes
 
 func (f *fakeTemporal) Cancel(ctx context.Context, _ operation) error { return f.cancel(ctx) }
 func (f *fakeTemporal) Mutex(source, consumer string) mutex {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
 	f.requests = append(f.requests, contract.Request{Source: source, Consumer: consumer})
 	return f.steered
 }

@@ -35,7 +35,7 @@ func (f *mutexFlags) operator() contract.Operator {
 }
 
 // mutexCall asks the mutex and gives the document of the command.
-type mutexCall func(ctx context.Context, settings config.CLI, server mutex) (any, error)
+type mutexCall func(command *cobra.Command, settings config.CLI, server mutex) (any, error)
 
 func (a *app) mutexCommand() *cobra.Command {
 	command := &cobra.Command{
@@ -64,8 +64,8 @@ func (a *app) mutexStatusCommand() *cobra.Command {
 	}
 	consumerFlag(command.Flags(), &flags.consumer)
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		return a.askMutex(command, &flags, func(ctx context.Context, settings config.CLI, server mutex) (any, error) {
-			status, err := server.Status(ctx)
+		return a.askMutex(command, &flags, func(command *cobra.Command, settings config.CLI, server mutex) (any, error) {
+			status, err := server.Status(command.Context())
 			if err == nil && status.V == 0 { // none runs
 				err = a.known(command, settings, flags.consumer)
 			}
@@ -75,36 +75,39 @@ func (a *app) mutexStatusCommand() *cobra.Command {
 	return command
 }
 
+// steering makes a command that says who steers the mutex and why.
+func (a *app) steering(flags *mutexFlags, verb, short string, call mutexCall) *cobra.Command {
+	command := &cobra.Command{Use: verb + " --consumer NAME --reason TEXT", Short: short, Args: noArguments}
+	consumerFlag(command.Flags(), &flags.consumer)
+	command.Flags().StringVar(&flags.by, "by", "", "who you are, for those who meet it (default your user name)")
+	command.Flags().StringVar(&flags.reason, "reason", "", "why, for those who meet it (required)")
+	command.RunE = func(command *cobra.Command, _ []string) error { return a.steerMutex(command, flags, call) }
+	return command
+}
+
 func (a *app) mutexHoldCommand() *cobra.Command {
 	var flags mutexFlags
 	var lease string
 	var detach bool
-	command := &cobra.Command{
-		Use:   "hold --consumer NAME --reason TEXT",
-		Short: "Keep everybody from writing to the cluster's shared works for a while",
-		Long: `Keep everybody from writing to the cluster's shared works for a while.
-
-The command ends when nothing is written any more, after what waited before it. When that takes longer than --timeout (30s), or
-the command is interrupted, the hold is taken back. It ends by itself after --lease; the same command again makes it last longer.`,
-		Example: `  maestro-cli mutex hold --consumer cluster-a1 --reason "repairing work pools by hand" --lease 15m
-  maestro-cli mutex release --consumer cluster-a1 --reason "repaired"`,
-		Args: noArguments,
-	}
-	flags.add(command)
-	command.Flags().StringVar(&lease, "lease", "", fmt.Sprintf("how long it lasts at most, from now (default %s, up to %s in all)", contract.DefaultLease, contract.MaxLease))
-	command.Flags().BoolVar(&detach, "detach", false, "leave when the hold is queued, without waiting for its turn")
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		return a.steerMutex(command, &flags, func(ctx context.Context, settings config.CLI, server mutex) (any, error) {
+	command := a.steering(&flags, "hold", "Keep everybody from writing to the cluster's shared works for a while",
+		func(command *cobra.Command, settings config.CLI, server mutex) (any, error) {
 			if err := a.known(command, settings, flags.consumer); err != nil {
 				return nil, err
 			}
-			answer, err := server.Hold(ctx, contract.HoldRequest{By: flags.by, Reason: flags.reason, Lease: lease})
+			answer, err := server.Hold(command.Context(), contract.HoldRequest{By: flags.by, Reason: flags.reason, Lease: lease})
 			if err != nil || answer.Held || detach {
 				return answer, err
 			}
 			return a.turnOfHold(command, server, flags, answer)
 		})
-	}
+	command.Long = command.Short + `.
+
+The command ends when nothing is written any more, after what waited before it. When that takes longer than --timeout (30s), or
+the command is interrupted, the hold is taken back. It ends by itself after --lease; the same command again makes it last longer.`
+	command.Example = `  maestro-cli mutex hold --consumer cluster-a1 --reason "repairing work pools by hand" --lease 15m
+  maestro-cli mutex release --consumer cluster-a1 --reason "repaired"`
+	command.Flags().StringVar(&lease, "lease", "", fmt.Sprintf("how long it lasts at most, from now (default %s, up to %s in all)", contract.DefaultLease, contract.MaxLease))
+	command.Flags().BoolVar(&detach, "detach", false, "leave when the hold is queued, without waiting for its turn")
 	return command
 }
 
@@ -143,57 +146,33 @@ func (a *app) turnOfHold(command *cobra.Command, server mutex, flags mutexFlags,
 func (a *app) mutexReleaseCommand() *cobra.Command {
 	var flags mutexFlags
 	var force bool
-	command := &cobra.Command{
-		Use: "release --consumer NAME --reason TEXT", Short: "End your hold, or with --force anybody's", Args: noArguments,
-	}
-	flags.add(command)
-	command.Flags().BoolVar(&force, "force", false, "take the hold from whoever has it; what that one writes by itself is not stopped")
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		return a.steerMutex(command, &flags, func(ctx context.Context, _ config.CLI, server mutex) (any, error) {
+	command := a.steering(&flags, "release", "End your hold, or with --force anybody's",
+		func(command *cobra.Command, _ config.CLI, server mutex) (any, error) {
 			if force {
-				return server.ForceRelease(ctx, flags.operator())
+				return server.ForceRelease(command.Context(), flags.operator())
 			}
-			return server.Release(ctx, contract.HoldRelease{By: flags.by, Reason: flags.reason})
+			return server.Release(command.Context(), contract.HoldRelease{By: flags.by, Reason: flags.reason})
 		})
-	}
+	command.Flags().BoolVar(&force, "force", false, "take the hold from whoever has it; what that one writes by itself is not stopped")
 	return command
 }
 
 func (a *app) mutexPauseCommand() *cobra.Command {
 	var flags mutexFlags
-	command := &cobra.Command{
-		Use: "pause --consumer NAME --reason TEXT", Short: "Begin no write to the cluster's shared works until resume", Args: noArguments,
-	}
-	flags.add(command)
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		return a.steerMutex(command, &flags, func(ctx context.Context, settings config.CLI, server mutex) (any, error) {
+	return a.steering(&flags, "pause", "Begin no write to the cluster's shared works until resume",
+		func(command *cobra.Command, settings config.CLI, server mutex) (any, error) {
 			if err := a.known(command, settings, flags.consumer); err != nil {
 				return nil, err
 			}
-			return server.Pause(ctx, flags.operator())
+			return server.Pause(command.Context(), flags.operator())
 		})
-	}
-	return command
 }
 
 func (a *app) mutexResumeCommand() *cobra.Command {
 	var flags mutexFlags
-	command := &cobra.Command{
-		Use: "resume --consumer NAME --reason TEXT", Short: "End a pause", Args: noArguments,
-	}
-	flags.add(command)
-	command.RunE = func(command *cobra.Command, _ []string) error {
-		return a.steerMutex(command, &flags, func(ctx context.Context, _ config.CLI, server mutex) (any, error) {
-			return server.Resume(ctx, flags.operator())
-		})
-	}
-	return command
-}
-
-func (f *mutexFlags) add(command *cobra.Command) {
-	consumerFlag(command.Flags(), &f.consumer)
-	command.Flags().StringVar(&f.by, "by", "", "who you are, for those who meet it (default your user name)")
-	command.Flags().StringVar(&f.reason, "reason", "", "why, for those who meet it (required)")
+	return a.steering(&flags, "resume", "End a pause", func(command *cobra.Command, _ config.CLI, server mutex) (any, error) {
+		return server.Resume(command.Context(), flags.operator())
+	})
 }
 
 // steerMutex is askMutex for the commands that say who and why.
@@ -229,7 +208,7 @@ func (a *app) askMutex(command *cobra.Command, flags *mutexFlags, call mutexCall
 		return unreached(where, err)
 	}
 	defer server.Close()
-	document, err := call(ctx, settings, server.Mutex(settings.SourceID, flags.consumer))
+	document, err := call(command, settings, server.Mutex(settings.SourceID, flags.consumer))
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return &failure{reason: reasonInterrupted, where: where, err: err}

@@ -35,7 +35,7 @@ var serial atomic.Int64
 func unique(prefix string) string { return fmt.Sprintf("%s-%d", prefix, serial.Add(1)) }
 
 // newConsumer registers a cluster with Maestro and lets a simulated agent serve it.
-func newConsumer(t *testing.T) string {
+func newConsumer(t testing.TB) string {
 	t.Helper()
 	name := unique("cluster")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -24,9 +24,7 @@ const barePoll = 20 * time.Millisecond
 // BenchmarkStartToResult measures, in turn in one run and against the same servers, the time from start to result of
 // an operation and of a bare client that creates the work and polls, for a cluster that is Available after 0.7 s.
 func BenchmarkStartToResult(b *testing.B) {
-	queue, consumer := unique("queue"), unique("cluster")
-	require.NoError(b, stack.CreateConsumer(b.Context(), consumer))
-	require.NoError(b, clusters.AddConsumer(b.Context(), consumer))
+	queue, consumer := unique("queue"), newConsumer(b)
 	worker := mustWorker(b, queue, maestroConfig())
 	defer func() { _ = worker.Stop() }()
 	client := starter.New(temporal, queue)

@@ -33,7 +33,7 @@ func replicasOf(t *testing.T, consumer, name string) map[string]int {
 	return replicasIn(t, stored(t, consumer, name))
 }
 
-func replicasIn(t *testing.T, work *manifest.Stored) map[string]int {
+func replicasIn(t testing.TB, work *manifest.Stored) map[string]int {
 	t.Helper()
 	out := map[string]int{}
 	for _, manifest := range work.Work.Spec.Workload.Manifests {

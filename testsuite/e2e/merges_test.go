@@ -191,7 +191,6 @@ func (f figures) String() string {
 type contest struct {
 	b        *testing.B
 	consumer string
-	queue    string
 	merges   int
 	// round makes each merge change something.
 	round int
@@ -199,9 +198,7 @@ type contest struct {
 
 func newContest(b *testing.B, queue string, merges int) *contest {
 	b.Helper()
-	c := &contest{b: b, consumer: unique("cluster"), queue: queue, merges: merges}
-	require.NoError(b, stack.CreateConsumer(b.Context(), c.consumer))
-	require.NoError(b, clusters.AddConsumer(b.Context(), c.consumer))
+	c := &contest{b: b, consumer: newConsumer(b), merges: merges}
 	var entries []string
 	for pool := range merges {
 		entries = append(entries, poolEntry(fmt.Sprintf("pool-%d", pool), 0))
@@ -241,13 +238,8 @@ func (c *contest) run(merge func(ctx context.Context, pool, replicas int) (strin
 	after, err := server.Get(c.b.Context(), c.consumer, "shared")
 	require.NoError(c.b, err)
 	f.versions = after.Version - before.Version
-	for _, raw := range after.Work.Spec.Workload.Manifests {
-		var object struct {
-			Metadata struct{ Name string }
-			Spec     struct{ Replicas int }
-		}
-		require.NoError(c.b, json.Unmarshal(raw.Raw, &object))
-		require.Equal(c.b, c.round, object.Spec.Replicas, "%s was lost", object.Metadata.Name)
+	for name, replicas := range replicasIn(c.b, after) {
+		require.Equal(c.b, c.round, replicas, "%s was lost", name)
 	}
 	f.lockEvents = events(c.b, lock) - locked
 	for _, id := range ids {

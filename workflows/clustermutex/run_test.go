@@ -37,7 +37,6 @@ type house struct {
 	now time.Time
 	// commit answers a batch; heard are the events that were delivered, batches those that were tried, in order.
 	commit  func(contract.BatchParams) (contract.BatchResult, error)
-	alive   bool
 	heard   []contract.TicketEvent
 	batches []contract.BatchParams
 }
@@ -48,7 +47,7 @@ const (
 )
 
 func newHouse(t *testing.T) *house {
-	return &house{t: t, now: noon, alive: true, commit: accepted}
+	return &house{t: t, now: noon, commit: accepted}
 }
 
 // accepted is a batch of which each ticket was written.
@@ -74,10 +73,14 @@ func (h *house) begin(input contract.MutexInput) *run {
 	r := &run{house: h, env: suite.NewTestWorkflowEnvironment(), began: h.now, input: input}
 	r.env.SetStartTime(h.now)
 	r.env.SetTestTimeout(time.Minute)
-	stubs, takes := map[string]any{}, map[string]time.Duration{}
-	stub := func(name string, time time.Duration, call any) {
+	type stubbed struct {
+		call  any
+		takes time.Duration
+	}
+	stubs := map[string]stubbed{}
+	stub := func(name string, takes time.Duration, call any) {
 		r.env.RegisterActivityWithOptions(call, activity.RegisterOptions{Name: name})
-		stubs[name], takes[name] = call, time
+		stubs[name] = stubbed{call, takes}
 	}
 	stub(contract.ActivityCommitBatch, commitTakes, func(_ context.Context, params contract.BatchParams) (contract.BatchResult, error) {
 		h.mu.Lock()
@@ -92,10 +95,10 @@ func (h *house) begin(input contract.MutexInput) *run {
 		return contract.DeliverResult{}, nil
 	})
 	stub(contract.ActivityDescribeHolder, time.Second, func(context.Context, contract.HolderParams) (contract.HolderResult, error) {
-		return contract.HolderResult{Runs: h.alive}, nil
+		return contract.HolderResult{Runs: true}, nil
 	})
-	for name, call := range stubs {
-		r.env.OnActivity(name, mock.Anything, mock.Anything).After(takes[name]).Return(call)
+	for name, one := range stubs {
+		r.env.OnActivity(name, mock.Anything, mock.Anything).After(one.takes).Return(one.call)
 	}
 	r.env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil)
 	r.env.SetStartWorkflowOptions(client.StartWorkflowOptions{ID: contract.MutexID("s", "c")})
@@ -521,7 +524,6 @@ func playPlan(t *testing.T, random *rand.Rand) {
 	for ; next != nil; runs++ {
 		require.Less(t, runs, 100)
 		r := h.begin(*next)
-		r.env.SetTestTimeout(10 * time.Second)
 		for _, one := range p.steps {
 			after := max(noon.Add(one.at).Sub(r.began), 0)
 			if one.sent {
@@ -611,6 +613,7 @@ func TestFullMutexFitsIntoTheNextRunsInput(t *testing.T) {
 	h := newHouse(t)
 	r := h.begin(input)
 	paused := r.operate(0, contract.UpdatePause, ann)
+	limited := r.operate(0, contract.UpdateSetLimits, contract.LimitsRequest{By: "ann", Reason: "many", Limits: contract.MutexLimits{Queue: contract.MaxQueueLimit}})
 	r.at(time.Second, func() {
 		for n := range contract.MaxQueueLimit {
 			r.submit(write(fmt.Sprint("t", n), "shared", func(t *contract.Ticket) { t.Reason = strings.Repeat("x", contract.MaxTicketBytes) }))
@@ -619,9 +622,12 @@ func TestFullMutexFitsIntoTheNextRunsInput(t *testing.T) {
 	r.operate(time.Minute, contract.UpdateContinueAsNew, ann)
 	r.play()
 	require.NoError(t, paused.err)
+	require.NoError(t, limited.refused)
 	next := r.next()
 	require.NotNil(t, next)
 	raw, err := json.Marshal(next)
 	require.NoError(t, err)
 	assert.Less(t, len(raw), 2<<20)
+	assert.Greater(t, len(raw), contract.MaxQueueBytes/2, "it is full")
+	assert.Less(t, len(next.State.Queue), contract.MaxQueueLimit, "the bytes are the limit here")
 }
