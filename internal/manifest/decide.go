@@ -140,6 +140,12 @@ func removals(stored *Stored, desired *workv1.ManifestWork, generation int64) to
 			removed = removed.with(id, max(cmp.Or(held[id], stored.Generation()), generation))
 		}
 	}
+	if generation > stored.Generation() {
+		// What is left was removed before, and the newer work does not hold it, either.
+		for index := range removed {
+			removed[index].Generation = max(removed[index].Generation, generation)
+		}
+	}
 	return removed
 }
 

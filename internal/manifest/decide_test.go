@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -252,4 +253,42 @@ func TestRecordsKeepTheirOrder(t *testing.T) {
 	write, _, err := Decide(stored, partWork(pool("x", 1, 0, "")), false)
 	require.NoError(t, err)
 	assert.Equal(t, WriteNothing, write)
+}
+
+// A newer whole work without a manifest that was removed before it is also the newer word on that manifest.
+func TestWholeWriteRaisesTheRecordsOfWhatIsGone(t *testing.T) {
+	stored := mergeAll(t, storedWork(pool("a", 1, 5, ""), pool("b", 1, 0, "")), Part{Work: partWork(), Remove: []Identity{poolID("a")}, Generation: 6})
+	desired := Desired(partWork(pool("b", 1, 0, "")), "c1", 9)
+	_, work, err := Decide(stored, desired, false)
+	require.NoError(t, err)
+	after := &Stored{Consumer: "c1", Version: 4, Work: work}
+	_, err = Merge(after, Part{Work: partWork(pool("a", 1, 0, "")), Generation: 8})
+	assert.ErrorContains(t, err, "was removed at generation 9")
+	write, _, err := Decide(after, desired, false)
+	require.NoError(t, err)
+	assert.Equal(t, WriteNothing, write)
+	_, err = Merge(after, Part{Work: partWork(pool("new", 1, 0, "")), Generation: 1})
+	assert.NoError(t, err, "what the work never held is new")
+
+	// A removal after it does not make the same work a conflict.
+	removed := mergeAll(t, after, Part{Work: partWork(), Remove: []Identity{poolID("z")}, Generation: 3})
+	write, _, err = Decide(removed, desired, false)
+	require.NoError(t, err)
+	assert.Equal(t, WriteNothing, write)
+}
+
+// A hand apply over a work with many merged manifests forgets none of their generations.
+func TestGenerationsOfManyManifestsOutliveAWriteWithoutThem(t *testing.T) {
+	const count = 300
+	var merged, byHand []workv1.Manifest
+	for index := range count {
+		merged = append(merged, pool(fmt.Sprintf("p%d", index), 1, 5, ""))
+		byHand = append(byHand, pool(fmt.Sprintf("p%d", index), 2, 0, ""))
+	}
+	_, work, err := Decide(storedWork(merged...), partWork(byHand...), false)
+	require.NoError(t, err)
+	for _, index := range []int{0, count - 1} {
+		_, err = Merge(&Stored{Consumer: "c1", Work: work}, Part{Work: partWork(pool(fmt.Sprintf("p%d", index), 1, 0, "")), Generation: 4})
+		assert.ErrorContains(t, err, "holds generation 5")
+	}
 }

@@ -288,10 +288,17 @@ func (m *merger) settle(id Identity, stored, given workv1.Manifest) (workv1.Mani
 	if err != nil || sameJSON(stored.Raw, given.Raw) {
 		return stored, err
 	}
-	if want > 0 && want == have && !m.part.Force {
+	if want > 0 && want == have && !m.part.Force && !sameBut(stored, given) {
 		return stored, contract.Errorf(contract.ErrGenerationConflict, "%s holds generation %d with other content", id, have)
 	}
 	return given, nil
+}
+
+// sameBut: the manifests differ in nothing but what a merge adds, as after a write by hand.
+func sameBut(stored, given workv1.Manifest) bool {
+	one, errOne := unstamped(stored.Raw)
+	other, errOther := unstamped(given.Raw)
+	return errOne == nil && errOther == nil && sameJSON(one, other)
 }
 
 // keepGeneration gives a manifest without a generation the one that was held.

@@ -32,6 +32,23 @@ func drawManifests(t *rapid.T, label string, least int) []workv1.Manifest {
 	return manifests
 }
 
+// drawNodepools draws a config of pools whose objects may have the same names, and a template with names of its own.
+func drawNodepools(t *rapid.T) (string, func([]workv1.Manifest) ([]workv1.Manifest, error)) {
+	cluster := rapid.SampledFrom([]string{"a1", "a1-w", strings.Repeat("c", 60)}).Draw(t, "cluster")
+	name := rapid.SampledFrom([]string{"{{.Name}}", "np-{{.Name}}", "{{.Pool.Name}}-{{.Zone}}"}).Draw(t, "template")
+	template := DefaultNodepoolTemplate()
+	if name != "{{.Name}}" || rapid.Bool().Draw(t, "bare") {
+		template, _ = ParseNodepoolTemplate("own.tmpl", []byte(fmt.Sprintf(bareTemplate, name)))
+	}
+	config := &NodepoolConfig{Metadata: NodepoolMetadata{Cluster: cluster, Version: "4.17"}}
+	for _, pool := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"w", "w-a", "v"}), 1, 2, rapid.ID).Draw(t, "pools") {
+		replicas := rapid.Int64Range(0, 4).Draw(t, "replicas")
+		zones := rapid.SampledFrom([][]string{nil, {"a"}, {"a", "b"}}).Draw(t, "zones")
+		config.Nodepools = append(config.Nodepools, Nodepool{Name: pool, InstanceType: "m", Replicas: &replicas, Zones: zones})
+	}
+	return cluster, func(stored []workv1.Manifest) ([]workv1.Manifest, error) { return config.Render(template, stored) }
+}
+
 func drawPart(t *rapid.T, label string, least int) Part {
 	part := Part{
 		Work:       partWork(drawManifests(t, label, least)...),
@@ -39,6 +56,9 @@ func drawPart(t *rapid.T, label string, least int) Part {
 		Generation: rapid.Int64Range(0, 3).Draw(t, "of"),
 		Strategy:   rapid.SampledFrom([]contract.Strategy{"", contract.StrategyMerge, contract.StrategyReplace}).Draw(t, "strategy"),
 		Force:      rapid.Bool().Draw(t, "force"),
+	}
+	if rapid.Bool().Draw(t, "renders") {
+		part.Cluster, part.Render = drawNodepools(t)
 	}
 	if rapid.Bool().Draw(t, "removes") {
 		for _, manifest := range drawManifests(t, "remove", 0) {
@@ -65,6 +85,11 @@ func TestMergeIsIdempotentAndMonotone(t *testing.T) {
 	accepted := 0
 	rapid.Check(t, func(t *rapid.T) {
 		stored := storedWork(drawManifests(t, "stored", 1)...)
+		for range rapid.IntRange(0, 3).Draw(t, "merged before") {
+			if merged, err := Merge(stored, drawPart(t, "before", 0)); err == nil {
+				stored = &Stored{ID: "id", Consumer: "c1", Version: 3, Work: merged.Work}
+			}
+		}
 		part := drawPart(t, "part", 0)
 		write, work, err := merge(stored, part)
 		if err != nil {

@@ -490,3 +490,17 @@ func TestAdapterIsNotTakenFromTheManifest(t *testing.T) {
 	_, err = Merge(storedWork(pool("a", 1, 0, "b")), Part{Work: partWork(pool("a", 2, 0, "b"))})
 	assert.NoError(t, err, "an export that goes back")
 }
+
+// A file applied by hand has neither owner nor generation: merging it again brings them back.
+func TestMergeAgainAfterAHandApplyOfTheSame(t *testing.T) {
+	part := Part{Work: partWork(pool("a", 1, 0, "")), Owner: "np", Generation: 7}
+	stored := mergeAll(t, storedWork(pool("b", 1, 0, "")), part)
+	_, work, err := Decide(stored, partWork(pool("b", 1, 0, ""), pool("a", 1, 0, "")), false)
+	require.NoError(t, err)
+	again := mergeAll(t, &Stored{Consumer: "c1", Version: 5, Work: work}, part)
+	assert.Equal(t, string(pool("a", 1, 7, "np").Raw), raws(again.Work)[1])
+	other := part
+	other.Work = partWork(pool("a", 2, 0, ""))
+	_, err = Merge(&Stored{Consumer: "c1", Version: 5, Work: work}, other)
+	assert.Equal(t, contract.ErrGenerationConflict, contract.TypeOf(err))
+}

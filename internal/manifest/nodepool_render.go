@@ -81,14 +81,17 @@ func jsonText(value any) string {
 // pool, see [Problems]; it stops at the first pool that the template cannot render.
 func (c *NodepoolConfig) Render(t *NodepoolTemplate, stored []workv1.Manifest) ([]workv1.Manifest, error) {
 	pools := findNodepools(stored, c.Metadata.Cluster)
-	tree, err := t.tree.Clone()
+	r, err := newRenderer(t)
 	if err != nil {
-		return nil, fmt.Errorf("copy template %s: %w", t.file, err)
+		return nil, err
 	}
-	m := &meter{}
-	r := &renderer{file: t.file, meter: m, tree: tree.Funcs(m.functions()), owners: map[Identity]string{}}
+	trial, err := newRenderer(t)
+	if err != nil {
+		return nil, err
+	}
 	for _, pool := range c.Nodepools {
-		for _, object := range pools.objects(pool, c.Metadata.Cluster) {
+		names := func(objects []nodepoolObject) []string { return c.names(trial, pool, objects, pools) }
+		for _, object := range pools.objects(pool, c.Metadata.Cluster, names) {
 			data, problems := c.data(pool, object, pools)
 			before := len(r.manifests)
 			if len(problems) == 0 {
@@ -97,12 +100,34 @@ func (c *NodepoolConfig) Render(t *NodepoolTemplate, stored []workv1.Manifest) (
 			if len(problems) > 0 {
 				return nil, contract.Errorf(contract.ErrInvalidManifest, "%w", problems)
 			}
-			if err := pools.keep(pool, object.name, r.manifests[before:]); err != nil {
+			if err := pools.keep(pool, c.Metadata.Cluster, r.manifests[before:]); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return r.manifests, nil
+}
+
+// names of the NodePools that a template makes of a pool's objects; the objects' own where it fails, for which the caller
+// hears why.
+func (c *NodepoolConfig) names(trial *renderer, pool Nodepool, objects []nodepoolObject, pools storedNodepools) []string {
+	var names []string
+	trial.manifests, trial.owners = nil, map[Identity]string{}
+	for _, object := range objects {
+		data, problems := c.data(pool, object, pools)
+		if len(problems) == 0 {
+			problems = trial.render(data)
+		}
+		if len(problems) > 0 {
+			names = append(names, object.name)
+		}
+	}
+	for id := range trial.owners {
+		if id.isNodepool() {
+			names = append(names, id.Name)
+		}
+	}
+	return names
 }
 
 func (c *NodepoolConfig) data(pool Nodepool, object nodepoolObject, pools storedNodepools) (NodepoolData, Problems) {
@@ -198,6 +223,15 @@ type renderer struct {
 	owners map[Identity]string
 }
 
+func newRenderer(t *NodepoolTemplate) (*renderer, error) {
+	tree, err := t.tree.Clone()
+	if err != nil {
+		return nil, fmt.Errorf("copy template %s: %w", t.file, err)
+	}
+	m := &meter{}
+	return &renderer{file: t.file, meter: m, tree: tree.Funcs(m.functions()), owners: map[Identity]string{}}, nil
+}
+
 func (r *renderer) render(data NodepoolData) Problems {
 	r.meter.next()
 	bad := func(line int, text string) Problem {
@@ -218,7 +252,8 @@ func (r *renderer) render(data NodepoolData) Problems {
 			}
 			return problems
 		case err != nil:
-			return append(problems, r.yamlProblems(readerError(err), bad)...)
+			line, text := yamlError(r.meter.out.Bytes(), err)
+			return append(problems, bad(r.meter.lineOf(line), notYAML+text))
 		case emptyDocument(&document):
 			continue
 		}
@@ -243,12 +278,14 @@ func (r *renderer) executionProblem(err error) (int, string) {
 	return cutTemplateLine(err.Error())
 }
 
+const notYAML = "not YAML as rendered: "
+
 // yamlProblems places what a reader says about the output into the template.
 func (r *renderer) yamlProblems(err error, bad func(int, string) Problem) Problems {
 	var problems Problems
 	for _, text := range strings.Split(err.Error(), "\n") {
 		line, text := cutLine(text)
-		problems = append(problems, bad(r.meter.lineOf(line), "not YAML as rendered: "+text))
+		problems = append(problems, bad(r.meter.lineOf(line), notYAML+text))
 	}
 	return problems
 }

@@ -134,7 +134,7 @@ func TestRenderRefusesWhatItCannotTell(t *testing.T) {
 		{[]workv1.Manifest{storedPool("b", "w", "{}"), storedPool("a", "w", "{}")},
 			`pools.yaml: pool "w": the stored work holds 2 NodePools named w, in the namespaces a, b: which one is meant cannot be told`},
 		{[]workv1.Manifest{storedPool("b", "w", `{"platform":{"type":"Azure"}}`)},
-			`nodepool.yaml.tmpl:30: pool "w": executing "nodepool" at <fail (print "the stored NodePool is of platform " .Platform ", which is immutable; this template renders AWS")>: ` +
+			`nodepool.yaml.tmpl:31: pool "w": executing "nodepool" at <fail (print "the stored NodePool is of platform " .Platform ", which is immutable; this template renders AWS")>: ` +
 				`error calling fail: the stored NodePool is of platform Azure, which is immutable; this template renders AWS`},
 	} {
 		_, err := config.Render(DefaultNodepoolTemplate(), sample.stored)
@@ -179,7 +179,8 @@ func TestTemplateProblemsNameFileLineAndPool(t *testing.T) {
 		"not closed":        {"\n\n{{if .Zone}}", "own.tmpl:3: unexpected EOF"},
 		"unknown field":     {head + "metadata: {name: {{.Nam}}}", `own.tmpl:3: pool "w": executing "nodepool" at <.Nam>: can't evaluate field Nam in type manifest.NodepoolData`},
 		"missing key":       {head + "metadata: {name: {{.Stored.x}}}", `own.tmpl:3: pool "w": executing "nodepool" at <.Stored.x>: map has no entry for key "x"`},
-		"broken YAML":       {head + "{{if true}}\nmetadata: {name: {{.Name}}\n{{end}}\n", `own.tmpl:3: pool "w": not YAML as rendered: did not find expected ',' or '}'`},
+		"broken YAML":       {head + "{{if true}}\nmetadata: {name: {{.Name}}\n{{end}}\n", `own.tmpl:3: pool "w": not YAML as rendered: did not find expected ',' or '}': correct the YAML`},
+		"hidden anchor":     {head + "metadata: {name: {{.Name}}}\ndata: {password: *hunter2}", `own.tmpl:4: pool "w": not YAML as rendered: an alias (* and a name) without its anchor (& and the name): write a text that begins with * in quotes`},
 		"doubled key":       {head + "{{- range .Pool.Zones}}{{end}}\nmetadata: {name: w}\nkind: L\n", `own.tmpl:5: pool "w": not YAML as rendered: key "kind" is already set on line 2`},
 		"no kind":           {"# first\n---\n{{- if true}}\n\napiVersion: v1\nmetadata: {name: {{.Name}}}\n{{end}}", `own.tmpl:5: pool "w": the rendered object lacks kind`},
 		"no identity":       {"a: b", `own.tmpl:1: pool "w": the rendered object lacks apiVersion and kind and metadata.name`},

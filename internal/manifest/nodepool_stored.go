@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
@@ -36,7 +38,7 @@ func findNodepools(stored []workv1.Manifest, cluster string) storedNodepools {
 	namespaces, clusters := map[string]bool{}, map[string]bool{}
 	for _, manifest := range stored {
 		id, err := Identify(manifest)
-		if err != nil || id.Group != nodepoolGroup || id.Kind != nodepoolKind {
+		if err != nil || !id.isNodepool() {
 			continue // another writer's
 		}
 		value, err := decodeExact(manifest.Raw)
@@ -56,24 +58,47 @@ func findNodepools(stored []workv1.Manifest, cluster string) storedNodepools {
 }
 
 // objects of a pool, with the names that the stored work has for it. The NodePools of all hosted clusters share one
-// namespace, so that a new one has its cluster in its name, unless the work's others have not.
-func (s storedNodepools) objects(pool Nodepool, cluster string) []nodepoolObject {
+// namespace, so that a new one has its cluster in its name, unless the work's others have not. names gives those of the
+// NodePools that the template makes of the objects, which may be others than the objects' own.
+func (s storedNodepools) objects(pool Nodepool, cluster string, names func([]nodepoolObject) []string) []nodepoolObject {
+	prefixed := pool.objects(cluster)
+	if len(s.byName) == 0 {
+		return prefixed
+	}
 	plain := pool.objects("")
-	prefixed := 0
+	for _, objects := range [][]nodepoolObject{prefixed, plain} {
+		for _, name := range names(objects) {
+			if s.holds(name, pool.Name) {
+				return objects
+			}
+		}
+	}
 	for name := range s.byName {
-		if strings.HasPrefix(name, cluster+"-") {
-			prefixed++
+		if hasCluster(name, cluster) {
+			return prefixed
 		}
 	}
-	for _, object := range plain {
-		if len(s.byName[object.name]) > 0 {
-			return plain
+	return plain
+}
+
+// holds: there is a NodePool of the name, and it is not labelled as another pool's.
+func (s storedNodepools) holds(name, pool string) bool {
+	for _, stored := range s.byName[name] {
+		if label := labelOf(workv1.Manifest{RawExtension: runtime.RawExtension{Raw: stored.raw}}, labelNodepool); label == "" || label == pool {
+			return true
 		}
 	}
-	if len(s.byName) > 0 && prefixed == 0 {
-		return plain
+	return false
+}
+
+// hasCluster: a NodePool's name holds its cluster, be it behind a template's own prefix. What a long cluster leaves of
+// itself in a shortened name is enough.
+func hasCluster(name, cluster string) bool {
+	const kept = 48
+	if len(cluster) > kept {
+		return strings.Contains(name, cluster[:kept])
 	}
-	return pool.objects(cluster)
+	return strings.Contains("-"+name, "-"+cluster+"-")
 }
 
 func (i Identity) isNodepool() bool { return i.Group == nodepoolGroup && i.Kind == nodepoolKind }
@@ -90,13 +115,26 @@ func only(texts map[string]bool) string {
 // keep puts each rendered NodePool over the stored one: what the template says changes, the other fields stay, because a
 // config describes a few fields of an object that has many. A config's replicas and autoScaling take each other's place,
 // and labels and taints that it gives, be they empty, are all that the nodes have. Owner and generation are the merge's.
-func (s storedNodepools) keep(pool Nodepool, name string, rendered []workv1.Manifest) error {
+//
+// A NodePool that the template does not label is labelled with its pool and cluster, which say whose it is: pool a in
+// zone b and pool a-b have one name.
+func (s storedNodepools) keep(pool Nodepool, cluster string, rendered []workv1.Manifest) error {
 	for index, manifest := range rendered {
 		id, err := Identify(manifest)
-		if err != nil || id.Group != nodepoolGroup || id.Kind != nodepoolKind || id.Name != name {
+		if err != nil || !id.isNodepool() {
 			continue
 		}
-		for _, stored := range s.byName[name] {
+		for _, own := range [][2]string{{labelNodepool, pool.Name}, {labelCluster, cluster}} {
+			label, value := own[0], own[1]
+			if labelOf(manifest, label) != "" || len(validation.IsValidLabelValue(value)) > 0 {
+				continue
+			}
+			if manifest.Raw, err = setText(manifest.Raw, [3]string{"metadata", "labels", label}, value); err != nil {
+				return contract.Errorf(contract.ErrInvalidManifest, "%s of %s: %w", id, poolTitle(pool.Name), err)
+			}
+		}
+		rendered[index] = manifest
+		for _, stored := range s.byName[id.Name] {
 			if stored.namespace != id.Namespace {
 				continue
 			}
@@ -110,12 +148,21 @@ func (s storedNodepools) keep(pool Nodepool, name string, rendered []workv1.Mani
 	return nil
 }
 
-func overlaid(pool Nodepool, stored, rendered json.RawMessage) (json.RawMessage, error) {
+// unstamped is a manifest without what a merge adds: owner and generation.
+func unstamped(raw json.RawMessage) (json.RawMessage, error) {
 	for _, path := range [][3]string{{"metadata", "labels", contract.LabelOwner}, {"metadata", "annotations", contract.AnnotationGeneration}} {
 		var err error
-		if stored, err = setText(stored, path, ""); err != nil {
+		if raw, err = setText(raw, path, ""); err != nil {
 			return nil, err
 		}
+	}
+	return raw, nil
+}
+
+func overlaid(pool Nodepool, stored, rendered json.RawMessage) (json.RawMessage, error) {
+	stored, err := unstamped(stored)
+	if err != nil {
+		return nil, err
 	}
 	root, err := readObject(stored)
 	if err != nil {

@@ -2,11 +2,15 @@ package manifest
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
 func specOf(t *testing.T, manifest string) map[string]any {
@@ -103,5 +107,69 @@ func TestNewPoolHasItsClusterInItsName(t *testing.T) {
 		id, err := Identify(manifests[0])
 		require.NoError(t, err)
 		assert.Equal(t, sample.want, id.Name, "%v", sample.stored)
+	}
+}
+
+const bareTemplate = "apiVersion: hypershift.openshift.io/v1beta1\nkind: NodePool\nmetadata: {name: '%s', namespace: clusters}\nspec: {replicas: {{.Pool.Replicas}}}\n"
+
+// Whatever a template makes of the names: the same merge finds its objects again, and a neighbour is called alike.
+func TestMergeFindsItsNodepoolsWhateverTheyAreCalled(t *testing.T) {
+	long := strings.Repeat("c", 60)
+	for name, text := range map[string]string{
+		"built in":          string(defaultNodepoolTemplate),
+		"prefix":            fmt.Sprintf(bareTemplate, "np-{{ .Name }}"),
+		"suffix":            fmt.Sprintf(bareTemplate, "{{ .Name }}-np"),
+		"pool alone":        fmt.Sprintf(bareTemplate, "{{ .Pool.Name }}"),
+		"cluster at end":    fmt.Sprintf(bareTemplate, "{{ .Pool.Name }}{{ if .Zone }}-{{ .Zone }}{{ end }}-of-{{ .Cluster }}"),
+		"fails without one": "{{ if and .Stored (ne .Name .Stored.metadata.name) }}{{ fail \"x\" }}{{ end }}" + fmt.Sprintf(bareTemplate, "{{ .Name }}"),
+	} {
+		for _, cluster := range []string{"a1", long} {
+			t.Run(name+"/"+cluster, func(t *testing.T) {
+				template := customTemplate(t, text)
+				part := func(pool string) Part {
+					config := pools(t, strings.Replace(poolConfig(pool), "a1", cluster, 1))
+					return Part{Work: partWork(), Owner: "nodepool", Cluster: cluster, Generation: 1, Render: func(stored []workv1.Manifest) ([]workv1.Manifest, error) {
+						return config.Render(template, stored)
+					}}
+				}
+				first, second := part("name: w, instanceType: m, replicas: 1"), part("name: v, instanceType: m, replicas: 2")
+				stored := mergeAll(t, nil, first, second)
+				require.Len(t, stored.Work.Spec.Workload.Manifests, 2)
+				for _, part := range []Part{first, second} {
+					write, work, err := merge(stored, part)
+					require.NoError(t, err)
+					assert.Equal(t, WriteNothing, write, "%s", raws(work))
+				}
+			})
+		}
+	}
+}
+
+func TestPlainlyNamedPoolsOfATemplateStayPlain(t *testing.T) {
+	template := customTemplate(t, fmt.Sprintf(bareTemplate, "np-{{ .Name }}"))
+	config := pools(t, poolConfig("name: w, instanceType: m, replicas: 1"))
+	for stored, want := range map[string]string{"np-w": "np-w", "np-a1-w": "np-a1-w", "np-x": "np-w", "np-a1-x": "np-a1-w", "np-a1": "np-w"} {
+		manifests, err := config.Render(template, []workv1.Manifest{storedPool("clusters", stored, "{}")})
+		require.NoError(t, err)
+		id, err := Identify(manifests[0])
+		require.NoError(t, err)
+		assert.Equal(t, want, id.Name, stored)
+	}
+}
+
+// Pool a in zone b and pool a-b have one name.
+func TestPoolDoesNotOverwriteAnotherOfItsName(t *testing.T) {
+	for _, template := range []*NodepoolTemplate{DefaultNodepoolTemplate(), customTemplate(t, fmt.Sprintf(bareTemplate, "{{ .Name }}"))} {
+		part := func(pool string) Part {
+			config := pools(t, poolConfig(pool))
+			return Part{Work: partWork(), Owner: "nodepool", Cluster: "a1", Render: func(stored []workv1.Manifest) ([]workv1.Manifest, error) {
+				return config.Render(template, stored)
+			}}
+		}
+		stored := mergeAll(t, nil, part("name: a-b, instanceType: m, replicas: 1"))
+		late := part("name: a, instanceType: m, replicas: 2, zones: [b, c]")
+		_, err := Merge(stored, late)
+		assert.Equal(t, contract.ErrOwnershipConflict, contract.TypeOf(err))
+		assert.ErrorContains(t, err, "hyperfleet.io/nodepool-name=a-b")
 	}
 }

@@ -3,6 +3,7 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -11,7 +12,8 @@ import (
 
 // tombstone remembers the generation of a manifest that does not carry it: one that was removed from a work, so that an
 // add that is late does not bring it back, or one that was written without a generation over one that had one. The
-// work's annotation [contract.AnnotationRemoved] keeps the last [contract.MaxTombstones] of them, the newest last.
+// work's annotation [contract.AnnotationRemoved] keeps the last [contract.MaxTombstones] of those that are not in the work,
+// and those that are, up to [maxRecords]; the newest stand last.
 type tombstone struct {
 	Manifest string `json:"manifest"`
 	// Generation up to which an add is too late.
@@ -67,11 +69,35 @@ func (t tombstones) with(id Identity, generation int64) tombstones {
 	if generation <= 0 || t.of(id) >= generation {
 		return t
 	}
-	list := append(t.without(id), tombstone{Manifest: id.String(), Generation: generation})
-	return list[max(0, len(list)-contract.MaxTombstones):]
+	return append(t.without(id), tombstone{Manifest: id.String(), Generation: generation})
+}
+
+// maxRecords bounds the records of manifests that are in the work: their bytes have to fit into a work's annotations, of
+// which Kubernetes takes 256 KiB together.
+const maxRecords = 1000
+
+// bounded forgets the oldest.
+func (t tombstones) bounded(work *workv1.ManifestWork) tombstones {
+	there := map[string]bool{}
+	for _, manifest := range work.Spec.Workload.Manifests {
+		if id, err := Identify(manifest); err == nil {
+			there[id.String()] = true
+		}
+	}
+	left := map[bool]int{true: maxRecords, false: contract.MaxTombstones}
+	var kept tombstones
+	for _, one := range slices.Backward(t) {
+		present := there[one.Manifest]
+		if left[present]--; left[present] >= 0 {
+			kept = append(kept, one)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
 }
 
 func (t tombstones) writeTo(work *workv1.ManifestWork) error {
+	t = t.bounded(work)
 	if len(t) == 0 {
 		delete(work.Annotations, contract.AnnotationRemoved)
 		return nil

@@ -15,7 +15,7 @@ const (
 	// asked more often than once a minute queues the same event over and over.
 	AskAgainFirst = 65 * time.Second
 	AskAgainMax   = 30 * time.Minute
-	// MaxTombstones is how many removed manifests a work remembers, the newest ones, so that a late add does not bring
+	// MaxTombstones is how many absent manifests a work remembers, the newest ones, so that a late add does not bring
 	// them back.
 	MaxTombstones = 64
 	// MaxTemplateBytes bounds a nodepool template.

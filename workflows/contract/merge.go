@@ -133,7 +133,8 @@ func (h objectHead) identity() string {
 }
 
 // removed reads Kind[.group]/name or Kind[.group]/namespace/name as far as it can: the removal of a manifest is an
-// operation on the same part as its merge.
+// operation on the same part as the merge of that manifest. A pool of a nodepool config is another part, because its name
+// does not tell those of its NodePools; what meets there is put in order by mutex and generations.
 func removed(text string) objectHead {
 	var head objectHead
 	parts := strings.Split(text, "/")

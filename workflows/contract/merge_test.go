@@ -224,6 +224,7 @@ func TestSecretsAreRefusedBeforeTheyReachAHistory(t *testing.T) {
 		"in a list":             {`{"apiVersion":"v1","kind":"Bundle","items":[` + secret + `]}`, true},
 		"in another object":     {`{"kind":"Template","objects":[{"spec":` + secret + `}]}`, true},
 		"in a list of one kind": {`{"kind":"Bundle","inner":{"kind":"SecretList","items":[{"metadata":{"name":"s","namespace":"n"},"data":{"x":"` + sentinel + `"}}]}}`, true},
+		"in lists of lists":     {`{"kind":"Bundle","inner":{"kind":"SecretList","items":[{"kind":"SecretList","items":[{"metadata":{"name":"s","namespace":"n"},"data":{"x":"` + sentinel + `"}}]}]}}`, true},
 		"escaped":               {strings.Replace(secret, `"Secret"`, `"\u0053ecret"`, 1), true},
 		"without content":       {`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"data":{}}`, false},
 		"a reference to one":    {`{"kind":"ServiceAccount","imagePullSecrets":[{"kind":"Secret","name":"x"}]}`, false},
@@ -277,6 +278,9 @@ func TestTemplatesOfSecretsAreRefused(t *testing.T) {
 		"kind: SecretStore\n":                   false,
 		"kind: !!str Secret\n":                  true,
 		"kind: >-\n  Secret\n":                  true,
+		"kind: \"Sec\\\n  ret\"\n":              true,
+		`kind: {{ printf "%s%s" "Sec" "ret" }}`: true,
+		"x: &k !!str S\nkind: *k\n":             true,
 		`kind: "\u0053ecret"`:                   true,
 		`kind: {{ "Secret" }}`:                  true,
 	} {

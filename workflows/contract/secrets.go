@@ -12,8 +12,9 @@ import (
 var errSecrets = errors.New("payloads are not encrypted, so its values could be read in the workflow's history: " +
 	"deliver it another way, or accept that with allowPlaintextSecrets (--allow-plaintext-secrets)")
 
-// secretTemplate finds a template that may make a Secret: YAML and templates have many ways to write a kind.
-var secretTemplate = regexp.MustCompile(`\bSecret\b|\\[ux]|!!binary`)
+// secretTemplate finds a template that may make a Secret: it says so, it writes a text in one of YAML's hidden ways, or
+// its kind is not a plain word.
+var secretTemplate = regexp.MustCompile(`\bSecret\b|\\[ux\r\n]|!!binary|\bkind["']?\s*:[^\n]*(?:\{\{|\*)`)
 
 // lastApplied is where kubectl keeps a copy of an object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
@@ -75,7 +76,9 @@ func secretsIn(value any, found *[]string) {
 }
 
 func withKind(secret map[string]any) map[string]any {
-	secret["kind"] = "Secret"
+	if secret["kind"] != "SecretList" {
+		secret["kind"] = "Secret"
+	}
 	return secret
 }
 
