@@ -10,8 +10,9 @@ import (
 )
 
 // AddFeedback adds the feedbackRules to a work that the terms of an expression need and that it does not have: for
-// Kind@field the value .status.field, for a condition of the object its status, and for a Job's success its failure. It
-// gives one line for each. What the work reports already stays as it is. The error is typed InvalidInput.
+// Kind@field the value .status.field, for a condition of the object its status, for a Job's success its failure and for a
+// Pod's its phase. It gives one line for each. What the work reports already stays as it is. The error is typed
+// InvalidInput.
 func AddFeedback(work *workv1.ManifestWork, expression Expression) (added []string, err error) {
 	for _, term := range expression.Terms() {
 		if term.Kind == "" {
@@ -38,10 +39,13 @@ func AddFeedback(work *workv1.ManifestWork, expression Expression) (added []stri
 	return added, expression.CheckAgainst(work)
 }
 
-// needs of a term: itself, and of a Job's success the failure, which ends the wait for it.
+// needs of a term: itself, and of a success the failure, which ends the wait for it.
 func (t Term) needs(kind kindIn) []Term {
 	if kind == (kindIn{"batch", "Job"}) && asksForSuccess(t) {
 		return []Term{t, {Type: "Failed", Status: "True"}}
+	}
+	if kind == podKind && t.Type == workv1.ManifestComplete && t.Status == "True" {
+		return []Term{t, {Field: "phase"}}
 	}
 	return []Term{t}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
@@ -25,7 +27,32 @@ func (v view) find(term Term) answer {
 		applied, found := find(v.status.Conditions, "Applied")
 		f = beside(f, v.judge(isApplied, applied, found))
 	}
+	if term.Type == workv1.ManifestComplete && term.Status == "True" && v.work != nil {
+		f = v.allComplete(term, f)
+	}
 	return f
+}
+
+// allComplete asks each Job and Pod, too, that the rule WellKnownConditions calls Complete, see doubted.
+func (v view) allComplete(term Term, f answer) answer {
+	n := &node{joint: jointAnd, parts: []*node{{}}}
+	of := answers{n.parts[0]: f}
+	for _, manifest := range v.work.Spec.Workload.Manifests {
+		id, err := Identify(manifest)
+		if err != nil || !rulesFor(v.work, id).finishes(id) {
+			continue
+		}
+		one := selected{id: id}
+		for _, resource := range v.status.Resources {
+			if statusID(resource) == id {
+				one = selected{id: id, status: resource, reported: true}
+			}
+		}
+		part := &node{}
+		of[part] = v.findOnManifest(term, one)
+		n.parts = append(n.parts, part)
+	}
+	return n.answer(of)
 }
 
 // ruledConditions of a work are gathered from the conditions that rules give to its manifests.
@@ -125,6 +152,11 @@ func (v view) findOnManifests(term Term) answer {
 		of[part] = v.findOnManifest(term, manifest)
 		n.parts = append(n.parts, part)
 	}
+	return n.answer(of)
+}
+
+// answer of the parts together.
+func (n *node) answer(of answers) answer {
 	f := answer{truth: n.truth(of), text: n.summary(of)}
 	if !n.can(true, of, true) {
 		f.never, f.lasting, f.gone = n.nevers(of), n.can(true, of, false), !n.can(false, of, true)

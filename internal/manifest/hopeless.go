@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"github.com/openshift-hyperfleet/maestro-workflows/workflows/contract"
 )
 
@@ -14,13 +16,18 @@ const feedbackCondition = "StatusFeedbackSynced"
 // Deployment that gave up, feedback that the agent cannot report.
 func (v view) hopeless(term Term, manifest selected, f answer) answer {
 	job := manifest.id.kindIn() == kindIn{"batch", "Job"}
+	f = v.doubted(term, manifest, f)
 	if job && asksForSuccess(term) {
 		// A rule of WellKnownConditions says Complete when the Job failed, too.
 		if failed, is := v.isTrue(manifest.status, "Failed"); is && (f.truth != yes || term.Type != "") {
-			f.never = manifest.id.String() + ": Failed is True" + because(failed)
-			f.truth, f.text = no, f.never
+			text := manifest.id.String() + ": Failed is True" + because(failed)
+			f = answer{truth: no, text: text, never: text}
 		}
 		return v.dropped(term, manifest, f)
+	}
+	if phase, fresh := v.phase(manifest); fresh && phase == "Failed" && asksForPodSuccess(term) {
+		text := manifest.id.String() + ": phase is Failed"
+		return answer{truth: no, text: text, never: text}
 	}
 	if f.truth == yes {
 		return f
@@ -52,6 +59,66 @@ func asksForSuccess(term Term) bool {
 		}
 	}
 	return false
+}
+
+var podKind = kindIn{"", "Pod"}
+
+// phase of a Pod, "" when no feedback holds it; fresh when it is of the version that was asked for.
+func (v view) phase(manifest selected) (phase string, fresh bool) {
+	if manifest.id.kindIn() != podKind {
+		return "", false
+	}
+	for _, field := range phaseFields {
+		if text, found := (Term{Field: field}).valueIn(manifest.status); found {
+			phase, _ = text.(string)
+			return phase, v.status.ObservedVersion >= v.version && v.settled(manifest.status, answer{truth: yes}).truth == yes
+		}
+	}
+	return "", false
+}
+
+// phaseFields are the names of feedback values that hold a Pod's phase.
+var phaseFields = []string{"PodPhase", "phase", "status.phase"}
+
+// asksForPodSuccess: the term wants that a Pod goes on or has succeeded, neither of which comes after the phase Failed.
+func asksForPodSuccess(term Term) bool {
+	if term.Type != "" {
+		return term.Status == "True" && slices.Contains([]string{workv1.ManifestComplete, "Ready", "PodReady", "Initialized", "ContainersReady"}, term.Type)
+	}
+	return term.Operator == "==" && slices.Contains([]string{"Pending", "Running", "Succeeded"}, term.Value.Text)
+}
+
+// doubted looks behind a Complete that the rule WellKnownConditions gave, which is True of a Job and a Pod that failed,
+// too: where the work has feedback of the object's own word, that has to agree. Without any the rule's word is all there
+// is, and the answer says so.
+func (v view) doubted(term Term, manifest selected, f answer) answer {
+	if f.truth != yes || term.Type != workv1.ManifestComplete || term.Status != "True" || v.work == nil {
+		return f
+	}
+	rules := rulesFor(v.work, manifest.id)
+	if !rules.finishes(manifest.id) {
+		return f
+	}
+	_, succeeded := v.isOwn(manifest.status, workv1.ManifestComplete)
+	phase, fresh := v.phase(manifest)
+	switch {
+	case succeeded || fresh && phase == "Succeeded":
+		return f
+	case rules.tellsSuccess(manifest.id):
+		text := manifest.id.String() + ": finished, but its own feedback does not say that it succeeded"
+		return answer{text: text, never: text, lasting: true}
+	case rules.tellsFailure(manifest.id):
+		return f
+	}
+	f.text += " (by the rule WellKnownConditions, which says so of one that failed, too, and no feedback tells them apart)"
+	return f
+}
+
+// isOwn: a condition of the object itself, from its feedback, is True for the version.
+func (v view) isOwn(resource contract.ResourceStatus, name string) (contract.Condition, bool) {
+	condition, found := v.ofObject(resource, name)
+	f := v.settled(resource, v.judge(Term{Type: name, Status: "True"}, condition, found))
+	return condition, f.truth == yes
 }
 
 // isTrue: an object's own condition, or one of a rule for it, is True for the version.

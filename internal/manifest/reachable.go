@@ -146,6 +146,33 @@ func (r reports) named(id Identity) []string {
 	return names
 }
 
+// finishes: Complete of the manifest is the rule WellKnownConditions', and not an expression of the work's own.
+func (r reports) finishes(id Identity) bool {
+	own := slices.ContainsFunc(r.conditions, func(rule workv1.ConditionRule) bool {
+		return rule.Type != workv1.WellKnownConditionsType && rule.Condition == workv1.ManifestComplete
+	})
+	return completable[id.kindIn()] && !own && slices.Contains(r.named(id), workv1.ManifestComplete)
+}
+
+// tellsSuccess: feedback of a Job or a Pod says when it has succeeded.
+func (r reports) tellsSuccess(id Identity) bool {
+	return r.has(id, statusFields(id.kindIn(), workv1.ManifestComplete)) || id.kindIn() == podKind && r.has(id, phaseFields)
+}
+
+// tellsFailure: feedback of a Job says when it has failed.
+func (r reports) tellsFailure(id Identity) bool {
+	return r.has(id, statusFields(id.kindIn(), "Failed"))
+}
+
+// has: the object's conditions, or one of the fields, are reported.
+func (r reports) has(id Identity, names []string) bool {
+	fields := r.fields(id)
+	return r.listed() || slices.ContainsFunc(names, func(name string) bool {
+		name, _, _ = strings.Cut(name, ".")
+		return slices.Contains(fields, name)
+	})
+}
+
 // fields are the names of the feedback values that are reported of a manifest.
 func (r reports) fields(id Identity) []string {
 	var names []string

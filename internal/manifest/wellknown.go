@@ -43,7 +43,7 @@ func wellKnownField(kind kindIn, path string) (name string) {
 // completable are the kinds of which the rule WellKnownConditions makes agents report Complete. It is True for a Job
 // and a Pod that failed, too.
 // Source: open-cluster-management.io/ocm pkg/work/spoke/conditions/rules.
-var completable = map[kindIn]bool{{"batch", "Job"}: true, {"", "Pod"}: true}
+var completable = map[kindIn]bool{{"batch", "Job"}: true, podKind: true}
 
 // statusPath is the path of an object's condition in the object.
 func statusPath(condition string) string {
