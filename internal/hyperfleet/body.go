@@ -124,7 +124,7 @@ func living(result contract.StatusResult) []Condition {
 			return available(true, "AllResourcesAvailable", result.Message)
 		}
 		return available(false, "ResourcesNotAvailable", "the condition of the operation holds, but the work is not Available: "+result.Message)
-	case contract.ReasonDeleted, contract.ReasonDeletionRequested:
+	case contract.ReasonDeleted, contract.ReasonDeletionRequested, contract.ReasonWaitSkipped:
 		return available(false, result.Reason, result.Message)
 	}
 	return failed(result)
@@ -136,6 +136,8 @@ func failed(result contract.StatusResult) []Condition {
 	switch contract.ErrorType(result.Reason) {
 	case contract.ErrCancelled, contract.ErrSuperseded:
 		healthy = true
+	case contract.ErrConditionFailed:
+		reason, healthy = "WorkloadFailed", true
 	case contract.ErrWaitTimeout:
 		reason = "AdapterTimeout"
 	case contract.ErrApplyFailed:
@@ -174,7 +176,7 @@ func finalizing(status Status) []Condition {
 			healthy,
 			condition("Finalized", true, "CleanupConfirmed", result.Message),
 		}
-	case result.Reason == contract.ReasonRunning, result.Reason == contract.ReasonDeletionRequested:
+	case result.Reason == contract.ReasonRunning, result.Reason == contract.ReasonDeletionRequested, result.Reason == contract.ReasonWaitSkipped:
 		return row(applied(result), "CleanupInProgress", result.Message)
 	case result.Reason == string(contract.ErrCancelled), result.Reason == string(contract.ErrSuperseded):
 		return row(applied(result), reasonText(result.Reason), result.Message)

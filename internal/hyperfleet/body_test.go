@@ -85,6 +85,10 @@ func TestBodySaysWhatAResultMeans(t *testing.T) {
 			[3]string{"Applied False ApplyFailed", "Available False ApplyFailed", "Health False ApplyFailed"}},
 		"workload failed": {result(contract.StatusFailed, failure(contract.ErrApplyFailed), said("Applied=True")),
 			[3]string{"Applied True AppliedManifestWorkComplete", "Available False WorkloadFailed", "Health True Healthy"}},
+		"a Job failed": {result(contract.StatusFailed, failure(contract.ErrConditionFailed), said("Applied=True", "Available=True")),
+			[3]string{"Applied True AppliedManifestWorkComplete", "Available False WorkloadFailed", "Health True Healthy"}},
+		"the wait was skipped": {result(contract.StatusApplied, contract.ReasonWaitSkipped, said("Applied=True", "Available=True")),
+			[3]string{"Applied True AppliedManifestWorkComplete", "Available False WaitSkipped", "Health True Healthy"}},
 		"vanished": {result(contract.StatusNotFound, failure(contract.ErrVanished), said("Applied=True")),
 			[3]string{"Applied False Vanished", "Available False Vanished", "Health False Vanished"}},
 		"timed out": {result(contract.StatusTimedOut, failure(contract.ErrWaitTimeout), said("Applied=True", "Available=False")),
@@ -116,6 +120,8 @@ func TestBodyOfADeletionHasFinalized(t *testing.T) {
 			[4]string{"Applied True ManifestWorkExists", "Available False CleanupInProgress", "Health True Healthy", "Finalized False CleanupInProgress"}},
 		"requested": {result(contract.StatusInProgress, contract.ReasonDeletionRequested), nil,
 			[4]string{"Applied True ManifestWorkExists", "Available False CleanupInProgress", "Health True Healthy", "Finalized False CleanupInProgress"}},
+		"the wait was skipped": {result(contract.StatusInProgress, contract.ReasonWaitSkipped), nil,
+			[4]string{"Applied True ManifestWorkExists", "Available False CleanupInProgress", "Health True Healthy", "Finalized False CleanupInProgress"}},
 		"confirmed": {deleted, nil,
 			[4]string{"Applied False CleanupConfirmed", "Available False CleanupConfirmed", "Health True Healthy", "Finalized True CleanupConfirmed"}},
 		"node pools exist": {deleted, []string{"workers"},
@@ -137,7 +143,7 @@ func TestBodyOfADeletionHasFinalized(t *testing.T) {
 // Whatever the outcome: the three conditions, each True or False, with a reason that is one word.
 func TestBodyIsAlwaysAccepted(t *testing.T) {
 	reasons := []string{"", contract.ReasonRunning, contract.ReasonPublished, contract.ReasonUnchanged, contract.ReasonConditionMet,
-		contract.ReasonDeleted, contract.ReasonDeletionRequested}
+		contract.ReasonDeleted, contract.ReasonDeletionRequested, contract.ReasonWaitSkipped}
 	for errorType := range contract.Rules {
 		reasons = append(reasons, string(errorType))
 	}

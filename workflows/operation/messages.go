@@ -56,7 +56,11 @@ func (op *operation) refuse(ctx workflow.Context, offered contract.Request) erro
 	if (op.result.FinishedAt != nil && op.next == nil || op.cancelled()) && !op.onlyReports() {
 		return contract.Errorf(contract.ErrClosing, "this run is about to close, submit the request again").Application()
 	}
-	switch contract.Compare(op.latest(), offered) {
+	standing := contract.Compare(op.latest(), offered)
+	if op.next != nil && losesReport(standing, *op.next, offered) {
+		return contract.Errorf(contract.ErrClosing, "this run makes room for another request, which has a report of its own: submit the request again").Application()
+	}
+	switch standing {
 	case contract.StandingOlder:
 		return contract.Errorf(contract.ErrSuperseded, "a newer generation than %d is being applied", generation).Application()
 	case contract.StandingConflict:
@@ -68,6 +72,20 @@ func (op *operation) refuse(ctx workflow.Context, offered contract.Request) erro
 		return nil
 	}
 	return nil
+}
+
+// losesReport: a request that waits for this run to make room has one report. Whoever joins or replaces it has to meet its
+// own run for another one, so that each receiver hears of an outcome.
+func losesReport(standing contract.Standing, next, offered contract.Request) bool {
+	same := next.Report != nil && offered.Report != nil && next.Report.Equal(*offered.Report)
+	switch standing {
+	case contract.StandingAttach:
+		return offered.Report != nil && !same
+	case contract.StandingNewer:
+		return next.Report != nil && !same
+	case contract.StandingOlder, contract.StandingConflict:
+	}
+	return false
 }
 
 // submit takes a request that the validator let pass. A newer one stops the step under way.

@@ -208,3 +208,39 @@ func TestRequestThatComesWithTheStartTakesOverAtOnce(t *testing.T) {
 	assert.Equal(t, []string{report}, s.called, "nothing is done for the older one but its report")
 	assert.Equal(t, string(contract.ErrSuperseded), s.reports[0].Reason)
 }
+
+// A request that waits for the run to make room has one report: whoever has another one comes again, to be heard by its run.
+func TestRequestDoesNotLoseItsReportToTheNextOne(t *testing.T) {
+	to := func(file string) func(*contract.Request) {
+		return func(r *contract.Request) { r.Report = &contract.Report{ResultsFile: file} }
+	}
+	for name, test := range map[string]struct {
+		next, offered contract.Request
+		refused       bool
+	}{
+		"equal, no report":       {apply("2", generation(2), to("a")), apply("2", generation(2)), false},
+		"equal, the same report": {apply("2", generation(2), to("a")), apply("2", generation(2), to("a")), false},
+		"equal, another report":  {apply("2", generation(2), to("a")), apply("2", generation(2), to("b")), true},
+		"equal, first report":    {apply("2", generation(2)), apply("2", generation(2), to("b")), true},
+		"newer, the same report": {apply("2", generation(2), to("a")), apply("3", generation(3), to("a")), false},
+		"newer, another report":  {apply("2", generation(2), to("a")), apply("3", generation(3), to("b")), true},
+		"newer, no report":       {apply("2", generation(2), to("a")), apply("3", generation(3)), true},
+		"newer, first report":    {apply("2", generation(2)), apply("3", generation(3), to("b")), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			at := buildTakes + commitTakes/2
+			s.offer(at, test.next)
+			answer := s.offer(at+time.Millisecond, test.offered)
+			s.play(apply("1", generation(1), reporting))
+			require.NotNil(t, s.next())
+			if test.refused {
+				assert.Equal(t, contract.ErrClosing, contract.TypeOf(answer.refused))
+				assert.Equal(t, int64(2), s.next().Generation)
+				return
+			}
+			require.NoError(t, answer.refused)
+			assert.Equal(t, test.offered.Generation, s.next().Generation)
+		})
+	}
+}

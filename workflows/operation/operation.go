@@ -32,7 +32,9 @@ type operation struct {
 	cancelled func() bool
 
 	// What operators do, see operator.go: interrupt stops the activity under way and the step goes on without it.
-	interrupt       func()
+	interrupt func()
+	// moved lets a step that the deadline bounds go on with a new one.
+	moved           func()
 	interventions   []contract.Intervention
 	paused, skipped *contract.Intervention
 	// watched are the parameters of the wait under way, nil when there is none; poked is the end that a poke saw.
@@ -71,6 +73,7 @@ func start(ctx workflow.Context, request contract.Request) *operation {
 		durations: durations,
 		until:     workflow.GetInfo(ctx).WorkflowStartTime.Add(durations.Timeout),
 		interrupt: func() {},
+		moved:     func() {},
 		result:    running(ctx, request),
 	}
 	op.addReport(request.Report)
@@ -132,6 +135,8 @@ func (op *operation) apply(ctx workflow.Context, built contract.BuildResult) (co
 		return committed, nil
 	}
 	params := op.request.Commit(built.Name, built.Generation)
+	written := op.tellWhenSlow(ctx)
+	defer written()
 	var err error
 	switch {
 	case op.request.Orphan:
@@ -165,7 +170,11 @@ func (op *operation) commit(ctx workflow.Context, params contract.CommitParams) 
 		began := workflow.Now(ctx)
 		patience := min(op.durations.Patience, op.remaining(ctx))
 		step := workflow.WithActivityOptions(op.interruptible(ctx), commitOptions(op.target(), patience))
+		if patience < op.durations.Patience {
+			op.moved = op.interrupt
+		}
 		err := workflow.ExecuteActivity(step, contract.ActivityCommit, params).Get(step, &committed)
+		op.moved = func() {}
 		if err == nil {
 			return committed, nil
 		}

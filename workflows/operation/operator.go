@@ -135,6 +135,9 @@ func (op *operation) refuseExtend(ctx workflow.Context, argument contract.Extens
 	return ""
 }
 
+// changeExtend: a write under way, and a ticket, hear of the new deadline at once.
+const changeExtend = "extend-under-way"
+
 // extend moves the deadline. The look that is parked until the old one finds the new one when it comes back.
 func (op *operation) extend(ctx workflow.Context, argument contract.Extension) string {
 	deadline, err := argument.Deadline(workflow.Now(ctx))
@@ -142,6 +145,9 @@ func (op *operation) extend(ctx workflow.Context, argument contract.Extension) s
 		return err.Error() // the validator has refused it
 	}
 	op.until = deadline
+	if op.watched == nil && workflow.GetVersion(ctx, changeExtend, workflow.DefaultVersion, 1) >= 1 {
+		op.moved()
+	}
 	return "the deadline is " + stamp(deadline) + " now"
 }
 

@@ -244,3 +244,18 @@ func TestSignalsOfOperators(t *testing.T) {
 	assert.Contains(t, e.Interventions[1].Ignored, "paused by ann")
 	assert.Equal(t, time.Minute+commitTakes, s.env.Now().Sub(began))
 }
+
+func TestExtensionReachesAWriteUnderWay(t *testing.T) {
+	s := newStage(t)
+	s.commit = func(contract.CommitParams) (contract.CommitResult, error) {
+		if s.env.Now().Before(began.Add(90 * time.Second)) {
+			return contract.CommitResult{}, contract.Errorf(contract.ErrUnavailable, "away").Application()
+		}
+		return contract.CommitResult{Outcome: contract.CommitUpdated, Version: 4}, nil
+	}
+	s.message(30*time.Second, contract.UpdateExtend, contract.Extension{By: "ann", Reason: "outage", For: "10m"})
+	s.play(apply("a", func(r *contract.Request) { r.Timeout, r.Patience = "1m", "5m" }))
+	result, err := s.outcome()
+	require.NoError(t, err, result.Message)
+	assert.Equal(t, contract.ReasonPublished, result.Reason)
+}

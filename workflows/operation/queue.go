@@ -88,7 +88,7 @@ func (op *operation) ticket(ctx workflow.Context, params contract.CommitParams) 
 	return ticket
 }
 
-// turn submits a ticket, again from time to time, until the mutex says what became of it. A cancel, a newer request, a
+// turn submits a ticket, again from time to time and when the deadline was moved, until the mutex says what became of it. A cancel, a newer request, a
 // pause and the deadline withdraw it; what was written by then is written.
 func (op *operation) turn(ctx workflow.Context, ticket contract.Ticket, events workflow.ReceiveChannel) (contract.TicketEvent, error) {
 	op.blocker = "its turn in the mutex of " + op.request.Consumer + ": ask workflow " + contract.MutexID(op.request.Source, op.request.Consumer) + " (query ticket) who is before it"
@@ -101,7 +101,11 @@ func (op *operation) turn(ctx workflow.Context, ticket contract.Ticket, events w
 		if err := op.submitTicket(step, contract.TicketMessage{V: 1, Kind: contract.TicketSubmit, TicketID: ticket.ID, Body: &ticket}); err != nil && step.Err() == nil {
 			return contract.TicketEvent{}, err
 		}
-		event, found := op.answered(step, ticket.ID, events, min(pause+jitter(ticket.ID, pause), op.remaining(ctx)))
+		waiting, moved := workflow.WithCancel(step)
+		op.moved = moved
+		event, found := op.answered(waiting, ticket.ID, events, min(pause+jitter(ticket.ID, pause), op.remaining(ctx)))
+		op.moved = func() {}
+		moved()
 		switch {
 		case found && event.Again:
 			op.saw(ctx, event.Message)

@@ -3,6 +3,7 @@ package operation
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
@@ -73,9 +74,36 @@ func (t *statusTarget) heard(delivered contract.ReportStatusResult) {
 	}
 }
 
-// tellUnderWay starts the reports that the operation waits. The wait goes on beside them.
+// changeTellWhenSlow: a write that takes long is reported, too.
+const changeTellWhenSlow = "tell-when-slow"
+
+// slowAfter is how long a write takes at most without a report that it is under way.
+const slowAfter = 10 * time.Second
+
+// tellWhenSlow reports that the operation is under way when it comes to no write for a while, behind others in the mutex,
+// in a recreation or because Maestro does not answer. The caller ends that with the function that it gets.
+func (op *operation) tellWhenSlow(ctx workflow.Context) (written func()) {
+	if len(op.statuses.targets) == 0 || workflow.GetVersion(ctx, changeTellWhenSlow, workflow.DefaultVersion, 1) < 1 {
+		return func() {}
+	}
+	timing, written := workflow.WithCancel(ctx)
+	slow := workflow.NewTimer(timing, slowAfter)
+	workflow.Go(timing, func(ctx workflow.Context) {
+		if slow.Get(ctx, nil) == nil && ctx.Err() == nil {
+			op.tellUnderWay(ctx)
+		}
+	})
+	return written
+}
+
+// tellUnderWay starts the reports that the operation is under way, which goes on beside them. One that was not delivered
+// yet is left to it.
 func (op *operation) tellUnderWay(ctx workflow.Context) {
 	for _, target := range op.statuses.targets {
+		if target.underWay != nil && !target.underWay.IsReady() {
+			continue
+		}
+		target.hear(ctx)
 		// Not the steps' context: it would end with them, before the attempt under way has.
 		ctx, stop := workflow.NewDisconnectedContext(ctx)
 		options := statusOptions(op.remaining(ctx))
@@ -95,15 +123,17 @@ func (op *operation) settleUnderWay(ctx workflow.Context) {
 		}
 	}
 	for _, target := range op.statuses.targets {
-		if target.underWay == nil {
-			continue
-		}
-		var delivered contract.ReportStatusResult
-		if target.underWay.Get(ctx, &delivered) == nil {
-			target.heard(delivered)
-		}
-		target.underWay = nil
+		target.hear(ctx)
 	}
+}
+
+// hear waits for the report under way, if there is one.
+func (t *statusTarget) hear(ctx workflow.Context) {
+	var delivered contract.ReportStatusResult
+	if t.underWay != nil && t.underWay.Get(ctx, &delivered) == nil {
+		t.heard(delivered)
+	}
+	t.underWay = nil
 }
 
 // tellOutcome reports the outcome to every target at once and waits for all of them, because a run that has closed
