@@ -88,7 +88,6 @@ func TestBuildRefuses(t *testing.T) {
 			request(func(r *contract.Request) { r.Source, r.Consumer, r.Timeout, r.Patience = "", "Not A Label", "5", "-1s" }),
 			contract.ErrInvalidInput, []string{"source", `consumer "Not A Label"`, `timeout "5"`, `patience "-1s"`},
 		},
-		"a zero timeout": {request(func(r *contract.Request) { r.Timeout = "0s" }), contract.ErrInvalidInput, []string{`timeout "0s"`}},
 		"a malformed condition": {
 			request(func(r *contract.Request) { r.Wait = "Available AND" }), contract.ErrInvalidInput, []string{`"Available AND", position 14`},
 		},

@@ -26,6 +26,8 @@ type Observer struct {
 
 // memory passes from one look to the next as heartbeat details, which outlive the worker.
 type memory struct {
+	// Registered: Maestro knew the consumer at an earlier look.
+	Registered bool `json:"registered,omitempty"`
 	// Seen: the work existed at an earlier look.
 	Seen bool `json:"seen,omitempty"`
 	// Held: the conditions fitted the work at an earlier look.
@@ -54,6 +56,9 @@ func (o *Observer) Observe(ctx context.Context, params contract.ObserveParams) (
 		}
 	}
 	stored, err := o.Reader.Read(ctx, params.Source, params.Consumer, params.Name)
+	if errors.Is(err, maestro.ErrNotFound) {
+		err = look.unknownConsumer(ctx, o.Reader, err)
+	}
 	result, missing := look.judge(stored, err)
 	if result != nil {
 		return bounded(*result), nil
@@ -70,15 +75,18 @@ func (o *Observer) Observe(ctx context.Context, params contract.ObserveParams) (
 	if look.changed {
 		activity.RecordHeartbeat(ctx, look.memory)
 	}
-	missing.Delay = max(missing.Delay, nextLook(activity.GetInfo(ctx).Attempt))
+	info := activity.GetInfo(ctx)
+	missing.Delay = max(missing.Delay, nextLook(info.Attempt, look.now.Sub(info.ScheduledTime)))
 	missing.Delay = min(missing.Delay, look.untilDecision(missing.Type))
 	return contract.ObserveResult{}, application(missing)
 }
 
-// nextLook doubles from [contract.PollFirst] to [contract.PollMax] and spreads by a fifth, so that waits which started
-// together do not stay together.
-func nextLook(attempt int32) time.Duration {
-	delay := doubled(contract.PollFirst, contract.PollMax, attempt)
+// nextLook doubles from [contract.PollFirst] to [contract.PollSoon] and then is an eighth of the time that is waited
+// already, up to [contract.PollMax]: what a cluster did after 20 s is seen at 23 s, not at 32 s. It spreads by a fifth, so
+// that waits which started together do not stay together.
+func nextLook(attempt int32, waited time.Duration) time.Duration {
+	delay := doubled(contract.PollFirst, contract.PollSoon, attempt)
+	delay = min(max(delay, waited/8), contract.PollMax)
 	return time.Duration(float64(delay) * (0.9 + 0.2*rand.Float64()))
 }
 
@@ -148,6 +156,18 @@ func (l *look) judge(stored *manifest.Stored, err error) (*contract.ObserveResul
 		return l.failed(stored, contract.ErrSuperseded, fmt.Sprintf("generation %d has replaced generation %d", generation, l.params.Generation)), nil
 	}
 	return l.evaluate(stored)
+}
+
+// unknownConsumer tells a work that is not there from a consumer that Maestro does not know, where nothing will ever be.
+func (l *look) unknownConsumer(ctx context.Context, reader Reader, notFound error) error {
+	if l.memory.Registered || l.memory.Seen || l.params.MustExist {
+		return notFound
+	}
+	if err := reader.Registered(ctx, l.params.Consumer); err != nil {
+		return err
+	}
+	l.memory.Registered, l.changed = true, true
+	return notFound
 }
 
 func (l *look) absent() (*contract.ObserveResult, *contract.Error) {

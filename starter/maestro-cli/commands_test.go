@@ -32,7 +32,7 @@ func TestDeleteWaitsForTheConfirmationOnlyWhenAsked(t *testing.T) {
 			}
 			require.Equal(t, 0, b.run(arguments...), b.stderr.String())
 			assert.Equal(t, contract.Request{
-				Source: "maestro-cli", Consumer: "cluster-a", Action: contract.ActionDelete, Name: "web", Generation: 3, Wait: want,
+				Source: "maestro-cli", Consumer: "cluster-a", Action: contract.ActionDelete, Name: "web", Generation: 3, Wait: want, Timeout: "0",
 			}, b.temporal.requests[0])
 			assert.Equal(t, "success", readResults(t, path).Status)
 		})

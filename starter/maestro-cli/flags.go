@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -85,12 +84,9 @@ func required(pairs ...string) error {
 	return contract.Errorf(contract.ErrInvalidInput, "%s is required", strings.Join(missing, " and "))
 }
 
-// timeoutOf reads --timeout. Zero means the default, as it did in the old tool.
+// timeoutOf reads --timeout.
 func timeoutOf(command *cobra.Command) string {
 	text, _ := command.Flags().GetString(flagTimeout)
-	if d, err := time.ParseDuration(text); err == nil && d == 0 {
-		return ""
-	}
 	return text
 }
 

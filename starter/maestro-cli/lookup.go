@@ -47,6 +47,9 @@ func limitOf(command *cobra.Command) (time.Duration, error) {
 	if err != nil || limit < 0 {
 		return 0, contract.Errorf(contract.ErrInvalidInput, "--timeout %q: give a positive duration with a unit, like 90s or 5m", text)
 	}
+	if limit == 0 {
+		return readLimit, nil
+	}
 	return limit, nil
 }
 

@@ -34,7 +34,7 @@ server, 130 interrupted. diff: 0 same, 1 differs, 2 any error but 5 and 130.`,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	config.AddFlags(root.PersistentFlags(), &config.CLI{})
-	root.PersistentFlags().String(flagTimeout, "", "deadline of an operation, counted from its start, or of each request of a command that only reads, like 90s or 5m (default 5m, requests 30s)")
+	root.PersistentFlags().String(flagTimeout, "", "deadline of an operation, counted from its start, or of each request of a command that only reads, like 90s or 5m (default 5m, requests 30s); 0 looks once at what a wait asks for")
 	root.AddCommand(
 		a.applyCommand(),
 		a.deleteCommand(),

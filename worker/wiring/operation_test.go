@@ -185,7 +185,28 @@ func TestWaitEndsAtItsDeadlineWhateverItWaitsFor(t *testing.T) {
 	}
 }
 
-// The test environment makes ten attempts at most, so that the waits here are a minute long.
+func TestTimeoutZeroLooksOnce(t *testing.T) {
+	for _, meets := range []bool{false, true} {
+		s := newStage(t, fakemaestro.Strict)
+		s.stored("1")
+		if meets {
+			require.NoError(t, s.maestro.SetStatus(uid, available(1)))
+		}
+		result, took := s.play(contract.Request{Source: source, Consumer: consumer, Action: contract.ActionWait, Name: name, Wait: "Available", Timeout: "0"})
+		assert.Equal(t, map[bool]string{true: contract.ReasonConditionMet, false: string(contract.ErrWaitTimeout)}[meets], result.Reason)
+		assert.Less(t, took, time.Second)
+	}
+}
+
+func TestWaitOnAnUnknownConsumerEndsAtOnce(t *testing.T) {
+	for _, wait := range []string{"Available", "Deleted"} {
+		s := newStage(t, fakemaestro.Strict)
+		result, took := s.play(contract.Request{Source: source, Consumer: "nobody", Action: contract.ActionWait, Name: name, Wait: wait})
+		assert.Equal(t, string(contract.ErrConsumerNotFound), result.Reason)
+		assert.Less(t, took, time.Second)
+	}
+}
+
 func TestParkedWaitLooksMoreAndMoreSeldom(t *testing.T) {
 	s := newStage(t, fakemaestro.Strict)
 	var looks []time.Time
@@ -195,11 +216,13 @@ func TestParkedWaitLooksMoreAndMoreSeldom(t *testing.T) {
 		}
 	})
 	s.play(apply("1", waiting, func(r *contract.Request) { r.Timeout = "1h" }))
-	require.Len(t, looks, 10)
+	require.Greater(t, len(looks), 50)
+	require.Less(t, len(looks), 200)
 	pause := contract.PollFirst
-	for i := range looks[1:] {
-		assert.InDelta(t, pause, looks[i+1].Sub(looks[i]), float64(pause)/10+float64(5*time.Millisecond), "pause %d", i+1)
-		pause = min(2*pause, contract.PollMax)
+	for i := range looks[1 : len(looks)-1] { // the last one is at the deadline
+		want := min(max(pause, looks[i].Sub(looks[0])/8), contract.PollMax)
+		assert.InDelta(t, want, looks[i+1].Sub(looks[i]), float64(want)/10+float64(5*time.Millisecond), "pause %d", i+1)
+		pause = min(2*pause, contract.PollSoon)
 	}
 }
 

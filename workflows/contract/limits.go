@@ -59,7 +59,11 @@ const (
 	// DefaultLease of a hold, and MaxLease in all.
 	DefaultLease = 5 * time.Minute
 	MaxLease     = time.Hour
-	// PollFirst and PollMax bound the delay between two looks at a work that is waited for.
+	// OneLookTimeout is what a request with the timeout 0 has for its write.
+	OneLookTimeout = 30 * time.Second
+	// PollFirst and PollMax bound the delay between two looks at a work that is waited for; it doubles up to PollSoon
+	// and grows with the time waited from there.
 	PollFirst = 250 * time.Millisecond
+	PollSoon  = time.Second
 	PollMax   = 30 * time.Second
 )

@@ -28,6 +28,8 @@ func TestLimitsPageAgreesWithTheCode(t *testing.T) {
 		"DefaultPatience":    contract.DefaultPatience,
 		"DefaultGrace":       contract.DefaultGrace,
 		"PollFirst":          contract.PollFirst,
+		"OneLookTimeout":     contract.OneLookTimeout,
+		"PollSoon":           contract.PollSoon,
 		"PollMax":            contract.PollMax,
 		"AskAgainFirst":      contract.AskAgainFirst,
 		"AskAgainMax":        contract.AskAgainMax,

@@ -66,7 +66,8 @@ type Request struct {
 	// FailOn is a condition that ends the wait early, as ConditionFailed, when it holds for the version that is waited
 	// for; only with a wait for another condition than Deleted.
 	FailOn string `json:"failOn,omitempty"`
-	// Timeout of the whole operation, a Go duration counted from its start. Default [DefaultTimeout].
+	// Timeout of the whole operation, a Go duration counted from its start. Default [DefaultTimeout]. With 0 nothing is waited
+	// for: the condition is looked at once, and what is to be written has [OneLookTimeout].
 	Timeout string `json:"timeout,omitempty"`
 	// Patience with a Maestro that does not answer, or keeps conflicting, while writing. A Go duration; default
 	// [DefaultPatience], and never longer than Timeout.
@@ -193,9 +194,12 @@ func (r Request) WorkName() string {
 // Durations of a request, with their defaults filled in.
 type Durations struct {
 	Timeout, Patience, Grace time.Duration
+	// OneLook: nothing is waited for, the condition is looked at once.
+	OneLook bool
 }
 
-// ParseDurations reads Timeout, Patience and Grace. Zero, negative and unit-less values are refused by name.
+// ParseDurations reads Timeout, Patience and Grace. Negative and unit-less values are refused by name, and zero for
+// Patience and Grace.
 func (r Request) ParseDurations() (Durations, error) {
 	var problems []error
 	read := func(field, text string, fallback time.Duration) time.Duration {
@@ -203,7 +207,7 @@ func (r Request) ParseDurations() (Durations, error) {
 			return fallback
 		}
 		d, err := time.ParseDuration(text)
-		if err != nil || d <= 0 {
+		if err != nil || d < 0 || d == 0 && field != "timeout" {
 			problems = append(problems, fmt.Errorf("%s %q: give a positive duration with a unit, like 90s, 5m or 2h", field, text))
 			return fallback
 		}
@@ -213,6 +217,9 @@ func (r Request) ParseDurations() (Durations, error) {
 		Timeout:  read("timeout", r.Timeout, DefaultTimeout),
 		Patience: read("patience", r.Patience, DefaultPatience),
 		Grace:    read("grace", r.Grace, DefaultGrace),
+	}
+	if out.Timeout == 0 {
+		out.Timeout, out.OneLook = OneLookTimeout, true
 	}
 	out.Patience = min(out.Patience, out.Timeout)
 	return out, errors.Join(problems...)

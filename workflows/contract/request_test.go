@@ -98,17 +98,25 @@ func TestParseDurations(t *testing.T) {
 		request Request
 		want    Durations
 	}{
-		"defaults":               {Request{Timeout: "1h"}, Durations{time.Hour, DefaultPatience, DefaultGrace}},
-		"nothing":                {Request{}, Durations{DefaultTimeout, min(DefaultPatience, DefaultTimeout), DefaultGrace}},
-		"all given":              {Request{Timeout: "2h", Patience: "90s", Grace: "1m30s"}, Durations{2 * time.Hour, 90 * time.Second, 90 * time.Second}},
-		"patience above timeout": {Request{Timeout: "10s", Patience: "1h"}, Durations{10 * time.Second, 10 * time.Second, DefaultGrace}},
-		"fractions":              {Request{Timeout: "1.5s"}, Durations{1500 * time.Millisecond, 1500 * time.Millisecond, DefaultGrace}},
+		"defaults":               {Request{Timeout: "1h"}, Durations{time.Hour, DefaultPatience, DefaultGrace, false}},
+		"nothing":                {Request{}, Durations{DefaultTimeout, min(DefaultPatience, DefaultTimeout), DefaultGrace, false}},
+		"all given":              {Request{Timeout: "2h", Patience: "90s", Grace: "1m30s"}, Durations{2 * time.Hour, 90 * time.Second, 90 * time.Second, false}},
+		"patience above timeout": {Request{Timeout: "10s", Patience: "1h"}, Durations{10 * time.Second, 10 * time.Second, DefaultGrace, false}},
+		"fractions":              {Request{Timeout: "1.5s"}, Durations{1500 * time.Millisecond, 1500 * time.Millisecond, DefaultGrace, false}},
 	} {
 		have, err := sample.request.ParseDurations()
 		require.NoError(t, err, name)
 		assert.Equal(t, sample.want, have, name)
 	}
-	for _, text := range []string{"0", "0s", "-1s", "5", "5 m", "1d", "forever", "s", "99999999999h"} {
+	for _, text := range []string{"0", "0s", "0m"} {
+		have, err := Request{Timeout: text}.ParseDurations()
+		require.NoError(t, err)
+		assert.Equal(t, Durations{Timeout: OneLookTimeout, Patience: OneLookTimeout, Grace: DefaultGrace, OneLook: true}, have)
+		_, err = Request{Patience: text, Grace: text}.ParseDurations()
+		assert.ErrorContains(t, err, fmt.Sprintf("patience %q: give a positive duration", text))
+		assert.ErrorContains(t, err, fmt.Sprintf("grace %q: give a positive duration", text))
+	}
+	for _, text := range []string{"-1s", "5", "5 m", "1d", "forever", "s", "99999999999h"} {
 		_, err := Request{Timeout: text, Patience: text, Grace: text}.ParseDurations()
 		require.Error(t, err, text)
 		for _, field := range []string{"timeout", "patience", "grace"} {

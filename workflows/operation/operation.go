@@ -208,6 +208,9 @@ func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if op.durations.OneLook {
+		op.until = workflow.Now(ctx)
+	}
 	condition := op.request.Wait
 	if op.request.AwaitsDeletion() {
 		condition = "Deleted"

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"math"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -68,12 +69,15 @@ func unlimited(options workflow.ActivityOptions) workflow.ActivityOptions {
 const lateLook = 30 * time.Second
 
 func observeOptions(work string, remaining time.Duration) workflow.ActivityOptions {
-	return workflow.ActivityOptions{
+	options := workflow.ActivityOptions{
 		StartToCloseTimeout:    15 * time.Second,
 		ScheduleToCloseTimeout: max(remaining, 0) + lateLook,
 		RetryPolicy:            backoff(time.Second, contract.PollMax),
 		Summary:                "wait for " + work,
 	}
+	// More than any wait makes: the deadline ends it. The SDK's test environment takes none for ten.
+	options.RetryPolicy.MaximumAttempts = math.MaxInt32
+	return options
 }
 
 // lateOptions are for the one look after a deadline at which nobody looked.
