@@ -95,8 +95,8 @@ func checkConditions(request contract.Request) error {
 	if err != nil {
 		return contract.Errorf(contract.ErrInvalidInput, "%w", err)
 	}
-	if expression.AwaitsDeletion() && !request.AwaitsDeletion() {
-		return contract.Errorf(contract.ErrInvalidInput, "wait condition %q: Deleted stands alone, and only with delete or wait", request.Wait)
+	if expression.AwaitsDeletion() && !request.AwaitsDeletion() && !request.AwaitsRemoval() {
+		return contract.Errorf(contract.ErrInvalidInput, "wait condition %q: Deleted stands alone, and only with delete, remove or wait", request.Wait)
 	}
 	if request.FailOn == "" {
 		return nil

@@ -164,6 +164,10 @@ func (c *Committer) delete(ctx context.Context, params contract.CommitParams, st
 	if err := deletable(params, stored); err != nil {
 		return contract.CommitResult{}, err
 	}
+	if stored.Orphaning {
+		return contract.CommitResult{}, contract.Errorf(contract.ErrInvalidInput,
+			"work %s on %s: a recreation that did not end has left the deleteOption Orphan, so that its objects would stay: apply the work first, or delete it with orphan (--orphan)", params.Name, params.Consumer)
+	}
 	err := c.Writer.Delete(ctx, params.Source, stored)
 	return contract.CommitResult{Outcome: contract.CommitDeleting, Version: stored.Version}, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,6 +107,10 @@ type look struct {
 func (l *look) parse() (err error) {
 	if l.params.Deleted {
 		return nil
+	}
+	if len(l.params.Removed) > 0 {
+		l.expression, err = manifest.ParseExpression("Applied")
+		return err
 	}
 	if l.expression, err = manifest.ParseExpression(l.params.Wait); err != nil || l.params.FailOn == "" {
 		return err
@@ -226,6 +231,9 @@ func (l *look) evaluate(stored *manifest.Stored) (*contract.ObserveResult, *cont
 		}
 	}
 	evaluation := manifest.EvaluateStored(stored, version, l.expression)
+	if evaluation.Met && len(l.params.Removed) > 0 {
+		return l.removed(stored, evaluation)
+	}
 	if evaluation.Met {
 		result := l.snapshot(stored, evaluation, fmt.Sprintf("%s holds for version %d", l.params.Wait, version))
 		result.Outcome = contract.ObserveMet
@@ -239,6 +247,26 @@ func (l *look) evaluate(stored *manifest.Stored) (*contract.ObserveResult, *cont
 	}
 	l.remember(l.snapshot(stored, evaluation, evaluation.Missing))
 	return nil, contract.Errorf(contract.ErrNotReady, "%s", evaluation.Missing)
+}
+
+// removed: the version without the manifests is applied, and the cluster reports none of them any more.
+func (l *look) removed(stored *manifest.Stored, evaluation manifest.Evaluation) (*contract.ObserveResult, *contract.Error) {
+	var left []string
+	for _, resource := range stored.Status.Resources {
+		id := manifest.Identity{Group: resource.Group, Kind: resource.Kind, Namespace: resource.Namespace, Name: resource.Name}
+		if slices.ContainsFunc(l.params.Removed, func(text string) bool { given, err := manifest.ParseIdentity(text); return err == nil && given == id }) {
+			left = append(left, id.String())
+		}
+	}
+	if len(left) > 0 {
+		text := fmt.Sprintf("version %d is applied, but the cluster still reports %s", l.wanted(stored), strings.Join(left, ", "))
+		l.remember(l.snapshot(stored, evaluation, text))
+		return nil, contract.Errorf(contract.ErrNotReady, "%s", text)
+	}
+	result := l.snapshot(stored, evaluation, fmt.Sprintf("%s is gone from the cluster, version %d is applied without it",
+		strings.Join(l.params.Removed[:min(len(l.params.Removed), 3)], ", "), l.wanted(stored)))
+	result.Outcome = contract.ObserveGone
+	return &result, nil
 }
 
 // misfit refuses conditions that the work can never report. The write of an operation has checked that beforehand; a
@@ -332,7 +360,7 @@ func (l *look) timedOut(missing *contract.Error) contract.ObserveResult {
 	result := l.last()
 	result.Outcome, result.Failure = contract.ObserveTimedOut, contract.ErrWaitTimeout
 	result.Message = fmt.Sprintf("not met by %s: %s", l.params.Until.UTC().Format(time.RFC3339), missing.Message)
-	if l.params.Deleted && missing.Type == contract.ErrNotReady {
+	if (l.params.Deleted || len(l.params.Removed) > 0) && missing.Type == contract.ErrNotReady {
 		result.Failure = contract.ErrDeletionUnconfirmed
 	}
 	if missing.Type != contract.ErrNotReady {

@@ -196,3 +196,15 @@ func TestDeletionOfWhatBelongsToAnother(t *testing.T) {
 	mine.Force = true
 	s.stores(mine.Commit(name, 0), contract.CommitDeleting, 1)
 }
+
+// The agent would leave the objects, of which the caller wants to be rid.
+func TestPlainDeleteAfterAnAbandonedPreparationIsRefused(t *testing.T) {
+	s := newStore(t, fakemaestro.Strict)
+	s.stores(apply("1"), contract.CommitCreated, 1)
+	_, err := s.orphan(remove())
+	require.NoError(t, err)
+	s.refuses(remove(), contract.ErrInvalidInput, "its objects would stay")
+	assert.Zero(t, s.bundle().DeletedAt)
+	s.stores(apply("1"), contract.CommitUpdated, 3)
+	s.stores(remove(), contract.CommitDeleting, 3)
+}

@@ -38,7 +38,7 @@ type reportMemory struct {
 // ReportStatus puts an adapter status. Each attempt replaces the status as a whole, with a time later than that of every
 // attempt before, so that running it twice is harmless and a late attempt loses.
 //
-// A cluster is not reported as finalized while it has node pools: the API would call it reconciled and keep it for
+// A resource that is not being deleted is not reported as finalized. A cluster is not, either, while it has node pools: the API would call it reconciled and keep it for
 // ever. The report then says so and is tried again until they are gone.
 func (r *StatusReporter) ReportStatus(ctx context.Context, params contract.ReportStatusParams) (contract.ReportStatusResult, error) {
 	if r.API == nil {
@@ -60,6 +60,8 @@ func (r *StatusReporter) ReportStatus(ctx context.Context, params contract.Repor
 type delivery struct {
 	reporter *StatusReporter
 	params   contract.ReportStatusParams
+	// kept: the resource is not being deleted, so that nothing can be finalized.
+	kept     bool
 	tried    time.Time
 	remember func()
 }
@@ -91,7 +93,8 @@ func (d *delivery) nodepools(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	head, err := d.reporter.API.Resource(ctx, d.params.Target)
-	if err != nil || head.Kind != "Cluster" {
+	d.kept = err == nil && head.DeletedTime == nil
+	if err != nil || head.Kind != "Cluster" || d.kept {
 		return nil, err
 	}
 	names, err := d.reporter.API.Nodepools(ctx, head.ID)
@@ -106,7 +109,7 @@ func (d *delivery) put(ctx context.Context, nodepools []string) (contract.Report
 	d.tried = at
 	d.remember()
 	body := hyperfleet.StatusBody(hyperfleet.Status{
-		Adapter: d.params.Target.Adapter, Result: d.params.Result, Finalizing: d.params.Finalizing, Nodepools: nodepools, Time: at,
+		Adapter: d.params.Target.Adapter, Result: d.params.Result, Finalizing: d.params.Finalizing, Kept: d.kept, Nodepools: nodepools, Time: at,
 	})
 	answer, err := d.reporter.API.Report(ctx, d.params.Target, body)
 	if answer.Last.After(d.tried) {

@@ -244,3 +244,11 @@ func TestReportStatusNeedsAnAPIAndAGeneration(t *testing.T) {
 	assert.ErrorContains(t, err, "this worker has no HyperFleet API (hyperfleet-url)")
 	assert.False(t, retried(t, err))
 }
+
+// The work is gone, but nobody has deleted the resource: the API would take it for finalized.
+func TestReportStatusFinalizesNothingThatIsNotBeingDeleted(t *testing.T) {
+	d := newDesk(t)
+	_, err := d.attempt(d.params(deleted, func(p *contract.ReportStatusParams) { p.Result.Generation = 1 }))
+	require.NoError(t, err)
+	assert.Equal(t, "False NotDeleting", d.finalized())
+}

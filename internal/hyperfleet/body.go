@@ -67,6 +67,8 @@ type Status struct {
 	Result  contract.StatusResult
 	// Finalizing: the operation deletes. The report then has the condition Finalized.
 	Finalizing bool
+	// Kept: the resource itself is not being deleted, so that it cannot be finalized.
+	Kept bool
 	// Nodepools that keep a cluster from being finalized.
 	Nodepools []string
 	// Time of the report; it is cut to whole microseconds, as the API keeps it.
@@ -166,6 +168,8 @@ func finalizing(status Status) []Condition {
 		return []Condition{applied, condition("Available", false, reason, message), healthy, condition("Finalized", false, reason, message)}
 	}
 	switch {
+	case Confirmed(result) && status.Kept:
+		return row(condition("Applied", false, "CleanupConfirmed", result.Message), "NotDeleting", "the work is gone, but the resource is not being deleted: "+result.Message)
 	case Confirmed(result) && len(status.Nodepools) > 0:
 		message := "node pools still exist: " + strings.Join(status.Nodepools, ", ")
 		return row(condition("Applied", false, "CleanupConfirmed", result.Message), "NodePoolsExist", message)

@@ -138,6 +138,8 @@ func TestBodyOfADeletionHasFinalized(t *testing.T) {
 			assert.Equal(t, sample.want[:], rows(body))
 		})
 	}
+	kept := hyperfleet.StatusBody(hyperfleet.Status{Adapter: "pools", Result: deleted, Time: began, Finalizing: true, Kept: true})
+	assert.Equal(t, []string{"Applied False CleanupConfirmed", "Available False NotDeleting", "Health True Healthy", "Finalized False NotDeleting"}, rows(kept))
 }
 
 // Whatever the outcome: the three conditions, each True or False, with a reason that is one word.

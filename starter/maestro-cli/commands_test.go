@@ -302,3 +302,35 @@ func TestDeleteAll(t *testing.T) {
 		assert.Empty(t, b.maestro.searched, "before anything is asked")
 	}
 }
+
+func TestDeleteOfOneManifestIsARemoval(t *testing.T) {
+	arguments := []string{"delete", "--name", "web", "--consumer", "cluster-a", "--wait", "--generation", "5", "--adapter", "demo"}
+	run := func(server *fakeMaestro, more ...string) (*bench, int) {
+		b := &bench{maestro: server, temporal: &fakeTemporal{start: ending(0, available())}}
+		return b, b.run(append(arguments[:len(arguments):len(arguments)], more...)...)
+	}
+	stored := &fakeMaestro{stored: storedWork(t)}
+	for text, want := range map[string]string{"numbers": "ConfigMap/demo/numbers", "ConfigMap/numbers": "ConfigMap/demo/numbers", "NodePool.h.io/x/gone": "NodePool.h.io/x/gone"} {
+		b, code := run(stored, "--manifest-name", text, "--on-immutable", "recreate")
+		require.Equal(t, 0, code, b.stderr.String())
+		assert.Equal(t, contract.Request{
+			Source: "maestro-cli", Consumer: "cluster-a", Action: contract.ActionRemove, Name: "web", Generation: 5, Adapter: "demo",
+			Wait: "Deleted", OnImmutable: contract.OnImmutableRecreate, Remove: []string{want},
+		}, b.temporal.requests[0], text)
+	}
+	_, code := run(&fakeMaestro{err: maestro.ErrNotFound}, "--manifest-name", "ConfigMap/demo/numbers")
+	assert.Equal(t, 0, code, "the operation finds out")
+	for more, says := range map[string]string{
+		"--manifest-name=nobody":                   "0 manifests are called that, the work holds",
+		"--manifest-name=numbers --dry-run":        "--manifest-name: not with --dry-run",
+		"--manifest-name=numbers --orphan":         "--manifest-name: not with --dry-run or --orphan",
+		"--on-immutable=recreate":                  "onImmutable: only for actions",
+		"--manifest-name=a --all":                  "--all: not with --name, --manifest-name",
+		"--manifest-name=numbers --wait=Available": "a deletion waits for Deleted only",
+	} {
+		b, code := run(stored, strings.Fields(more)...)
+		assert.Equal(t, 2, code, more)
+		assert.Contains(t, b.stderr.String(), says, more)
+		assert.Empty(t, b.temporal.requests)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,8 @@ type deleteFlags struct {
 	generation              int64
 	dryRun, orphan, force   bool
 	all                     bool
+	manifests               []string
+	onImmutable             string
 }
 
 func (a *app) deleteCommand() *cobra.Command {
@@ -27,13 +30,15 @@ func (a *app) deleteCommand() *cobra.Command {
 	var flags deleteFlags
 	var shared operationFlags
 	command := &cobra.Command{
-		Use:   "delete (--name WORK | --all) --consumer NAME [--wait]",
-		Short: "Delete a stored ManifestWork, and wait until the cluster has confirmed",
-		Long: `Delete a stored ManifestWork, and wait until the cluster has confirmed.
+		Use:   "delete (--name WORK [--manifest-name MANIFEST] | --all) --consumer NAME [--wait]",
+		Short: "Delete a stored ManifestWork, or manifests in it, and wait until the cluster has confirmed",
+		Long: `Delete a stored ManifestWork, and wait until the cluster has confirmed. With --manifest-name only manifests in it are removed,
+and the work stays.
 
 Without --wait the command ends when Maestro has accepted the deletion. A work that does not exist is a success, unless another
 source has one of this name. --orphan first tells the cluster's agent to keep the objects, and waits until it has heard that.`,
 		Example: `  maestro-cli delete --name web --consumer cluster-a1 --wait
+  maestro-cli delete --name shared --manifest-name NodePool/clusters/west-1-gpu --consumer cluster-a1 --wait
   maestro-cli delete --all --consumer cluster-a1 --wait`,
 		Args: noArguments,
 	}
@@ -45,12 +50,14 @@ source has one of this name. --orphan first tells the cluster's agent to keep th
 	set.Int64Var(&flags.generation, "generation", 0, "HyperFleet generation of the deletion")
 	set.BoolVar(&flags.dryRun, "dry-run", false, "say what would be deleted, and change nothing; asks Maestro and needs no Temporal")
 	set.BoolVar(&flags.all, "all", false, "delete every work of this source on this consumer, and say how each one ended")
+	set.StringArrayVar(&flags.manifests, "manifest-name", nil, "remove only this manifest of the work: name, Kind/name or Kind/namespace/name; may be given several times")
+	onImmutableFlag(set, &flags.onImmutable)
 	set.BoolVar(&flags.orphan, "orphan", false, "leave the objects on the cluster")
 	set.StringVar(&flags.adapter, "adapter", "", "refuse to delete the work of another adapter than this one (label hyperfleet.io/adapter)")
 	set.BoolVar(&flags.force, "force", false, "delete the work of another adapter, or succeed although only another source has a work of this name")
 	shared.add(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		if flags.dryRun && !flags.all {
+		if flags.dryRun && !flags.all && len(flags.manifests) == 0 {
 			return a.dryRun(command, work)
 		}
 		deletion := func(settings config.CLI, name string) (contract.Request, error) {
@@ -66,12 +73,16 @@ source has one of this name. --orphan first tells the cluster's agent to keep th
 		if !flags.all {
 			return a.operate(command, shared, func(_ context.Context, settings config.CLI) (contract.Request, error) {
 				request, err := deletion(settings, work.name)
-				return request, errors.Join(work.check(), err)
+				request.OnImmutable = contract.OnImmutable(flags.onImmutable)
+				if err := errors.Join(work.check(), err); err != nil || len(flags.manifests) == 0 {
+					return request, err
+				}
+				return a.removal(command, settings, work, flags, request)
 			})
 		}
 		return a.operateAll(command, shared, func(ctx context.Context, settings config.CLI) ([]contract.Request, error) {
-			if work.name != "" || flags.dryRun {
-				return nil, contract.Errorf(contract.ErrInvalidInput, "--all: not with --name or --dry-run")
+			if work.name != "" || flags.dryRun || len(flags.manifests) > 0 || flags.onImmutable != "" {
+				return nil, contract.Errorf(contract.ErrInvalidInput, "--all: not with --name, --manifest-name, --on-immutable or --dry-run")
 			}
 			// The envelope is checked before anything is asked for.
 			request, err := deletion(settings, "any")
@@ -88,6 +99,55 @@ source has one of this name. --orphan first tells the cluster's agent to keep th
 		})
 	}
 	return command
+}
+
+// removal makes a deletion one of manifests in the stored work, which tells what their short names mean.
+func (a *app) removal(command *cobra.Command, settings config.CLI, work target, flags deleteFlags, request contract.Request) (contract.Request, error) {
+	if flags.dryRun || flags.orphan {
+		return request, contract.Errorf(contract.ErrInvalidInput, "--manifest-name: not with --dry-run or --orphan; maestro-cli build --dry-run shows a merge")
+	}
+	request.Action = contract.ActionRemove
+	stored, err := a.read(command, settings, work)
+	var ids []manifest.Identity
+	switch {
+	case errors.Is(err, maestro.ErrNotFound):
+	case err != nil:
+		return request, err
+	default:
+		for _, one := range stored.Work.Spec.Workload.Manifests {
+			if id, err := manifest.Identify(one); err == nil {
+				ids = append(ids, id)
+			}
+		}
+	}
+	for _, text := range flags.manifests {
+		id, err := chosen(text, ids)
+		if err != nil {
+			return request, err
+		}
+		request.Remove = append(request.Remove, id.String())
+	}
+	return request, nil
+}
+
+// chosen is the manifest that a text means among those of a work. A whole identity may be gone already, which the removal
+// finds out.
+func chosen(text string, ids []manifest.Identity) (manifest.Identity, error) {
+	var found []manifest.Identity
+	var known []string
+	for _, id := range ids {
+		known = append(known, id.String())
+		if id.Is(text) {
+			found = append(found, id)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	if id, err := manifest.ParseIdentity(text); len(found) == 0 && err == nil {
+		return id, nil
+	}
+	return manifest.Identity{}, contract.Errorf(contract.ErrInvalidInput, "--manifest-name %q: %d manifests are called that, the work holds %s", text, len(found), strings.Join(known, ", "))
 }
 
 // names lists the works of this source on a consumer.

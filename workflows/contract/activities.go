@@ -143,6 +143,8 @@ type ObserveParams struct {
 	FailOn string `json:"failOn,omitempty"`
 	// Deleted: wait for the bundle's 404 instead of a condition.
 	Deleted bool `json:"deleted,omitempty"`
+	// Removed: wait until the cluster has applied Version and reports none of these manifests, instead of a condition.
+	Removed []string `json:"removed,omitempty"`
 	// Ask: the deletion is the operation's own, and is asked for again from time to time while the cluster does not
 	// confirm it: agents have lost one.
 	Ask bool `json:"ask,omitempty"`

@@ -40,6 +40,10 @@ func (r Request) Digest() string {
 	if r.FailOn != "" {
 		parts = append(parts, r.FailOn)
 	}
+	// A part says its owner as content.
+	if r.Adapter != "" && !r.partial() {
+		parts = append(parts, r.Adapter)
+	}
 	return digest(parts...)
 }
 

@@ -61,7 +61,8 @@ type Request struct {
 	// Generation is the HyperFleet generation, > 0 when the caller has one. Without one the annotation
 	// hyperfleet.io/generation of the work counts; without that the request is always newer.
 	Generation int64 `json:"generation,omitempty"`
-	// Wait is the condition to wait for; empty means do not wait. For delete any non-empty value means Deleted.
+	// Wait is the condition to wait for; empty means do not wait. For delete any non-empty value means Deleted. With remove
+	// Deleted means that the cluster has applied the work without the removed manifests and reports them no more.
 	Wait string `json:"wait,omitempty"`
 	// FailOn is a condition that ends the wait early, as ConditionFailed, when it holds for the version that is waited
 	// for; only with a wait for another condition than Deleted.
@@ -119,6 +120,11 @@ func (r Request) AwaitsDeletion() bool {
 	default:
 		return false
 	}
+}
+
+// AwaitsRemoval: the operation ends when the cluster has the work without the removed manifests.
+func (r Request) AwaitsRemoval() bool {
+	return r.EffectiveAction() == ActionRemove && strings.TrimSpace(r.Wait) == "Deleted"
 }
 
 // EffectiveAction is the action with its default.
@@ -258,7 +264,7 @@ func (r Request) Check() error {
 	default:
 		bad("action %q: give apply, merge, remove, delete or wait", r.Action)
 	}
-	if r.FailOn != "" && (r.Wait == "" || r.AwaitsDeletion()) {
+	if r.FailOn != "" && (r.Wait == "" || r.AwaitsDeletion() || r.AwaitsRemoval()) {
 		bad("failOn: only with a wait for a condition")
 	}
 	problems = append(problems, r.checkWork()...)

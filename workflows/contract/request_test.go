@@ -190,6 +190,7 @@ func TestContentDigestIsBlindForWhatDoesNotCount(t *testing.T) {
 	}
 	assert.NotEqual(t, Request{Work: json.RawMessage(`9007199254740993`)}.ContentDigest(), Request{Work: json.RawMessage(`9007199254740992`)}.ContentDigest(), "as doubles they are one")
 	assert.NotEqual(t, Request{Work: json.RawMessage(`[123456789012345678901234567890]`)}.ContentDigest(), Request{Work: json.RawMessage(`[123456789012345678901234567891]`)}.ContentDigest())
+	assert.NotEqual(t, Request{Action: ActionDelete, Adapter: "a"}.Digest(), Request{Action: ActionDelete, Adapter: "b"}.Digest(), "one may be refused and the other not")
 	assert.NotEqual(t, Request{Action: ActionDelete}.ContentDigest(), Request{Action: ActionApply}.ContentDigest())
 	assert.Equal(t, Request{}.ContentDigest(), Request{Action: ActionApply}.ContentDigest())
 	assert.NotEqual(t, digest("ab", "c"), digest("a", "bc"), "parts do not run into each other")

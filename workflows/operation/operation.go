@@ -222,6 +222,9 @@ func (op *operation) wait(ctx workflow.Context, committed contract.CommitResult)
 		Ask:   op.request.EffectiveAction() == contract.ActionDelete,
 		Grace: op.durations.Grace, Until: op.until,
 	}
+	if op.request.AwaitsRemoval() {
+		op.watched.Removed = op.request.Remove
+	}
 	defer func() { op.watched = nil }()
 	op.enter(ctx, contract.PhaseWaiting, "waiting for "+condition+" until "+stamp(op.until))
 	op.tellUnderWay(ctx)

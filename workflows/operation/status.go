@@ -63,7 +63,7 @@ func (s *statuses) awaited() string {
 // says puts the result as it is now, and the next report's time after the last known one.
 func (t *statusTarget) says(op *operation) contract.ReportStatusParams {
 	t.params.Result = op.result
-	t.params.Finalizing = op.request.EffectiveAction() == contract.ActionDelete
+	t.params.Finalizing = op.request.EffectiveAction() == contract.ActionDelete || op.request.AwaitsRemoval()
 	return t.params
 }
 
