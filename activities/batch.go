@@ -160,9 +160,11 @@ func (c *Committer) mergeAll(ctx context.Context, b *batch, stored *manifest.Sto
 	standing := stored
 	for index := range b.writes {
 		one := &b.writes[index]
-		if one.params == nil || b.results[index].Type != "" {
-			continue
+		if one.params == nil {
+			continue // it could not be read
 		}
+		// What an earlier round refused may have had its reason in another ticket that is out by now.
+		b.results[index], one.resets = contract.TicketResult{}, false
 		decided, outcome, err := c.decideOne(ctx, *one.params, standing)
 		if err == nil && standing != nil && decided.Work != nil {
 			one.resets = !manifest.SameSet(standing.Work, decided.Work)
@@ -178,7 +180,7 @@ func (c *Committer) mergeAll(ctx context.Context, b *batch, stored *manifest.Sto
 			b.results[index] = refusedTicket(err)
 			continue
 		}
-		b.results[index] = contract.TicketResult{Outcome: outcome, Warnings: decided.Warnings}
+		b.results[index] = contract.TicketResult{Outcome: outcome, Warnings: decided.Warnings, Resets: one.resets}
 		if outcome == contract.CommitCreated || outcome == contract.CommitUpdated {
 			standing = following(standing, decided.Work, one.params.Consumer)
 		}
@@ -241,18 +243,10 @@ func (c *Committer) publish(ctx context.Context, b *batch, stored, merged *manif
 		if !b.immutable && len(b.writes) > 1 {
 			// Those that change no set, or let the work be recreated, are tried without the others.
 			b.immutable = true
-			b.reopen()
 			return c.commitOnce(ctx, b)
 		}
 	}
 	return err
-}
-
-// reopen forgets the outcomes of an attempt, not the refusals.
-func (b *batch) reopen() {
-	for index := range b.results {
-		b.results[index].Outcome, b.results[index].Warnings = "", nil
-	}
 }
 
 // recreatable: somebody who takes part lets the work be recreated.
@@ -290,6 +284,10 @@ func (c *Committer) orphanBatch(ctx context.Context, params contract.BatchParams
 	if err != nil || stored == nil {
 		return result, err
 	}
+	if stored.Fence > b.fence && b.fence > 0 {
+		result.FenceLost = stored.Fence
+		return result, nil
+	}
 	merged, err := c.mergeAll(ctx, &b, stored)
 	result.Results = b.results
 	if err != nil || merged == stored || manifest.SameSet(stored.Work, merged.Work) {
@@ -308,6 +306,6 @@ func (c *Committer) orphanBatch(ctx context.Context, params contract.BatchParams
 			result.Results[index].Warnings = append(result.Results[index].Warnings, left...)
 		}
 	}
-	result.Version, err = c.keepObjects(ctx, first.Source, stored)
+	result.Version, err = c.keepObjects(ctx, first.Source, stored, b.fence)
 	return result, err
 }

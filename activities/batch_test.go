@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -208,4 +209,43 @@ func TestDeletionOfASharedWorkIsATicket(t *testing.T) {
 	require.NoError(t, s.maestro.ConfirmDelete(uid))
 	result = s.commitBatch(ticketsOf(removeManifest("ConfigMap/default/none", 0), mergePool("b", 1)))
 	assert.Equal(t, []string{"Absent", "Created"}, outcomes(result))
+}
+
+// A ticket that was refused for what another one wanted is judged anew when that one is out.
+func TestRefusalDoesNotOutliveItsCause(t *testing.T) {
+	object := func(name string, size int) contract.Ticket {
+		return ticketOf(mergeObject(fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q,"namespace":"default"},"data":{"x":%q}}`, name, strings.Repeat("x", size))))
+	}
+	s := newStore(t, fakemaestro.Strict)
+	s.commitBatch(batchOf(object("b", 1), object("c", 1)))
+	result := s.commitBatch(batchOf(object("a", 300<<10), object("b", 300<<10)))
+	assert.Equal(t, []string{"ManifestSetImmutable", "Updated"}, outcomes(result), "both would be too large together")
+	assert.EqualValues(t, 2, result.Version)
+}
+
+func TestOlderMutexRecreatesNothing(t *testing.T) {
+	s := newStore(t, fakemaestro.Strict)
+	newer := ticketsOf(mergePool("a", 1))
+	newer.Fence = fence + 1
+	s.commitBatch(newer)
+	batch := batchOf(recreatable(ticketOf(mergePool("b", 1))))
+	prepared, err := attempt[contract.BatchParams, contract.OrphanBatchResult](s, s.committer.OrphanBatch, batch)
+	require.NoError(t, err)
+	assert.EqualValues(t, fence+1, prepared.FenceLost)
+	assert.Equal(t, 1, s.published())
+
+	batch.Fence = fence + 2
+	prepared, err = attempt[contract.BatchParams, contract.OrphanBatchResult](s, s.committer.OrphanBatch, batch)
+	require.NoError(t, err)
+	assert.Equal(t, fmt.Sprint(fence+2), s.bundle().Work.Annotations[contract.AnnotationFence])
+	require.NoError(t, s.maestro.SetStatus(uid, fakemaestro.Status{ObservedVersion: int32(prepared.Version)}))
+	params := orphaned(prepared.OrphanResult)
+	params.Fence = fence + 2
+	_, err = s.deleteOrphaned(params)
+	require.NoError(t, err)
+	require.NoError(t, s.maestro.ConfirmDelete(uid))
+	recreated, err := attempt[contract.OrphanedParams, contract.RecreateResult](s, s.committer.Recreate, params)
+	require.NoError(t, err)
+	assert.Equal(t, contract.CommitRecreated, recreated.Outcome)
+	assert.Equal(t, fmt.Sprint(fence+2), s.bundle().Work.Annotations[contract.AnnotationFence], "an older mutex is still refused")
 }

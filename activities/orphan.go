@@ -61,12 +61,12 @@ func (c *Committer) orphan(ctx context.Context, params contract.CommitParams) (c
 	if err != nil || result.Outcome != contract.OrphanReady {
 		return result, err
 	}
-	result.Version, err = c.keepObjects(ctx, params.Source, stored)
+	result.Version, err = c.keepObjects(ctx, params.Source, stored, 0)
 	return result, err
 }
 
 // keepObjects sets deleteOption Orphan on the stored work, unless it has it, and gives the version that has it.
-func (c *Committer) keepObjects(ctx context.Context, source string, stored *manifest.Stored) (int64, error) {
+func (c *Committer) keepObjects(ctx context.Context, source string, stored *manifest.Stored, fence int64) (int64, error) {
 	if stored.Orphaning {
 		return stored.Version, nil
 	}
@@ -74,7 +74,7 @@ func (c *Committer) keepObjects(ctx context.Context, source string, stored *mani
 	if err != nil {
 		return 0, contract.Errorf(contract.ErrInternal, "%w", err)
 	}
-	return stored.Version + 1, c.Writer.Update(ctx, source, stored, orphaned)
+	return stored.Version + 1, c.Writer.Update(ctx, source, stored, manifest.Fenced(orphaned, fence))
 }
 
 // replaces says what a write makes of the stored work.
@@ -181,12 +181,12 @@ func (c *Committer) recreate(ctx context.Context, params contract.OrphanedParams
 		return standing(stored, wanted, old), nil
 	}
 	result.Outcome, result.Version = contract.CommitRecreated, 1
-	err = c.Writer.Create(ctx, params.Source, wanted)
+	err = c.Writer.Create(ctx, params.Source, manifest.Fenced(wanted, params.Fence))
 	if err == nil || contract.Rules[contract.TypeOf(err)].Retryable {
 		return result, err
 	}
 	result.Failure, result.Message = contract.TypeOf(err), "Maestro refused the new work, the old one is created again: "+err.Error()
-	return result, c.Writer.Create(ctx, params.Source, old)
+	return result, c.Writer.Create(ctx, params.Source, manifest.Fenced(old, params.Fence))
 }
 
 // standing is for a work that is there already: an earlier attempt's, or somebody else's.

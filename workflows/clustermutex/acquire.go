@@ -58,13 +58,19 @@ func Acquire(ctx workflow.Context, options HoldOptions) (*Hold, error) {
 	hold := &Hold{options: options, id: ticket.ID}
 	events := workflow.GetSignalChannel(ctx, contract.SignalMutexEvent)
 	submit := contract.TicketMessage{V: 1, Kind: contract.TicketSubmit, TicketID: ticket.ID, Body: &ticket}
-	for pause := askAgain; ctx.Err() == nil; pause = min(2*pause, askMax) {
+	for pause := askAgain; ctx.Err() == nil && !hold.late(ctx); pause = min(2*pause, askMax) {
 		if err := hold.send(ctx, submit); err != nil && ctx.Err() == nil {
 			return nil, err
 		}
-		event, found := hold.answer(ctx, events, pause)
+		within := pause
+		if !options.Until.IsZero() {
+			within = max(min(within, options.Until.Sub(workflow.Now(ctx))), time.Millisecond)
+		}
+		event, found := hold.answer(ctx, events, within)
 		switch {
 		case !found:
+		case event.Outcome == contract.TicketGranted && !event.LeaseUntil.After(workflow.Now(ctx)):
+			// It was granted so long ago that it has ended: the mutex says how.
 		case event.Outcome == contract.TicketGranted:
 			hold.Fence, hold.LeaseUntil = event.Fence, event.LeaseUntil
 			return hold, nil
@@ -83,7 +89,15 @@ func Acquire(ctx workflow.Context, options HoldOptions) (*Hold, error) {
 			}
 		}
 	}
-	return nil, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return nil, contract.Errorf(contract.ErrExpired, "the mutex of %s has not granted the hold until %s", options.Consumer, stamp(options.Until))
+}
+
+// late: the caller has given up.
+func (h *Hold) late(ctx workflow.Context) bool {
+	return !h.options.Until.IsZero() && !workflow.Now(ctx).Before(h.options.Until)
 }
 
 // Release ends the hold, also after a cancel of the workflow.
@@ -105,16 +119,18 @@ func (h *Hold) send(ctx workflow.Context, message contract.TicketMessage) error 
 	}).Get(ctx, nil)
 }
 
-// answer waits for an event of the hold. Those of others, and of earlier holds, are dropped.
+// answer waits for an event of the hold and gives the last one. Those of others, and of earlier holds, are dropped.
 func (h *Hold) answer(ctx workflow.Context, events workflow.ReceiveChannel, within time.Duration) (event contract.TicketEvent, found bool) {
 	timing, stop := workflow.WithCancel(ctx)
 	defer stop()
 	over := false
 	selector := workflow.NewSelector(ctx)
 	selector.AddReceive(events, func(c workflow.ReceiveChannel, _ bool) {
-		var one contract.TicketEvent
-		if c.ReceiveAsync(&one) && one.TicketID == h.id {
-			event, found = one, true
+		// The last one counts: a workflow that was away for long finds the grant and its end.
+		for one := (contract.TicketEvent{}); c.ReceiveAsync(&one); one = (contract.TicketEvent{}) {
+			if one.TicketID == h.id {
+				event, found = one, true
+			}
 		}
 	})
 	selector.AddFuture(workflow.NewTimer(timing, within), func(workflow.Future) { over = true })

@@ -141,14 +141,18 @@ func (t *transition) unhold(outcome contract.TicketOutcome, failure contract.Err
 	t.end(hold.Ticket, contract.TicketEvent{Outcome: outcome, Type: failure, Message: message, Fence: hold.Fence})
 }
 
-// renew moves the end of the lease. The fence shows that the holder is the present one.
+// renew moves the end of the lease, never to an earlier time. The fence shows that the holder is the present one.
 func (t *transition) renew(e Renewed) {
 	if !t.holds(e.TicketID) || t.Hold.Fence != e.Fence {
 		t.Stats.Ignored++
 		return
 	}
 	lease := cmp.Or(e.Lease, t.Hold.Ticket.Lease, contract.DefaultLease)
-	t.Hold.LeaseUntil, t.Hold.Asking, t.Hold.Extended = t.leaseEnd(lease), false, false
+	if end := t.leaseEnd(lease); end.After(t.Hold.LeaseUntil) {
+		t.Hold.LeaseUntil = end
+	}
+	t.Hold.Asking, t.Hold.Extended = false, false
+	t.Hold.Ticket.Reason = cmp.Or(e.Reason, t.Hold.Ticket.Reason)
 	t.grantAgain()
 }
 

@@ -59,20 +59,22 @@ const (
 	commitLeast = 2 * time.Second
 )
 
-// within is [commitWithin], or less when a ticket of the batch has less time left.
+// within is [commitWithin], or less when no ticket of the batch has that much time left. The most patient one counts: a
+// ticket that is about to give up takes no time from the others.
 func within(tickets []contract.Ticket, now time.Time) time.Duration {
 	var t transition
-	least := commitWithin
+	most := commitLeast
 	for _, ticket := range tickets {
-		if !ticket.Until.IsZero() {
-			least = min(least, ticket.Until.Sub(now))
-		}
 		if ticket.FirstFailedAt.IsZero() {
 			ticket.FirstFailedAt = now
 		}
-		least = min(least, t.patienceEnds(ticket).Sub(now))
+		left := t.patienceEnds(ticket).Sub(now)
+		if !ticket.Until.IsZero() {
+			left = min(left, ticket.Until.Sub(now))
+		}
+		most = max(most, left)
 	}
-	return max(least, commitLeast)
+	return min(most, commitWithin)
 }
 
 // commit writes a batch and applies what came of it.
@@ -86,13 +88,17 @@ func (m *mutex) commit(ctx workflow.Context, params contract.BatchParams) {
 	case err != nil:
 		m.apply(ctx, failed(err))
 	case result.FenceLost > 0:
-		m.apply(ctx, CommitFailed{Type: contract.ErrFenceLost, Fence: result.FenceLost,
-			Message: fmt.Sprintf("another run of the mutex has written work %s with the fence %d", params.Name, result.FenceLost)})
+		m.apply(ctx, fenceLost(params.Name, result.FenceLost))
 	case result.Recreate:
 		m.recreate(ctx, params, result)
 	default:
 		m.apply(ctx, Committed{Result: result})
 	}
+}
+
+func fenceLost(work string, fence int64) CommitFailed {
+	return CommitFailed{Type: contract.ErrFenceLost, Fence: fence,
+		Message: fmt.Sprintf("another run of the mutex has written work %s with the fence %d", work, fence)}
 }
 
 // failed is what a batch ends with of which nothing was written, as far as is known.

@@ -20,6 +20,8 @@ type (
 		TicketID string
 		Fence    int64
 		Lease    time.Duration
+		// Reason in place of the earlier one; "" keeps that.
+		Reason string
 	}
 	Released struct {
 		TicketID string

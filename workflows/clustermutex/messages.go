@@ -86,7 +86,7 @@ func (m *mutex) hold(ctx workflow.Context, request contract.HoldRequest) (contra
 	}
 	id := personal(request.By)
 	if m.state.Hold != nil && m.state.Hold.Ticket.ID == id {
-		m.apply(ctx, Renewed{TicketID: id, Fence: m.state.Hold.Fence, Lease: length})
+		m.apply(ctx, Renewed{TicketID: id, Fence: m.state.Hold.Fence, Lease: length, Reason: request.Reason})
 	} else {
 		m.forget(id)
 		m.apply(ctx, Submitted{Ticket: contract.Ticket{ID: id, Kind: contract.TicketHold, By: request.By, Reason: request.Reason, Lease: length}})
@@ -156,6 +156,9 @@ func (m *mutex) forceRelease(ctx workflow.Context, operator contract.Operator) (
 func (m *mutex) refusePause(_ workflow.Context, operator contract.Operator) error {
 	if err := operator.Check(); err != nil {
 		return refused(contract.UpdatePause, err)
+	}
+	if m.state.Draining {
+		return refused(contract.UpdatePause, fmt.Errorf("%s, ask again", draining))
 	}
 	if m.state.Paused != nil {
 		return refused(contract.UpdatePause, fmt.Errorf("paused by %s since %s already", m.state.Paused.By, stamp(m.state.Paused.At)))

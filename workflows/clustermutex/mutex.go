@@ -3,6 +3,7 @@ package clustermutex
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -56,6 +57,10 @@ func handedOn(input contract.MutexInput, now time.Time) contract.MutexState {
 		return contract.MutexState{V: Version, Source: input.Source, Consumer: input.Consumer, BusyAt: now}
 	}
 	state := *input.State
+	if state.V > Version {
+		// The task fails, and is tried again until a worker that knows the state takes it.
+		panic(fmt.Sprintf("the mutex's state is of version %d, this worker knows %d: run newer workers", state.V, Version))
+	}
 	state.Rolling = false
 	return state
 }

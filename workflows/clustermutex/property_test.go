@@ -246,12 +246,21 @@ func (w *world) hear(r *requester, event contract.TicketEvent) {
 		}
 		return
 	}
+	if event.Outcome == contract.TicketCancelled && r.ticket.Kind != contract.TicketHold {
+		require.False(w.t, w.writes(event.TicketID), "what is cancelled is not written any more: %s", event.TicketID)
+	}
 	r.outcome, r.failure, r.life, r.grant = event.Outcome, event.Type, w.lives, 0
 	require.True(w.t, r.poison || event.Type != contract.ErrInvalidManifest, "a bad ticket fails alone: %s", event.TicketID)
 	require.True(w.t, r.cursed || event.Type != contract.ErrManifestRefused, "who is refused is the culprit: %s", event.TicketID)
 	if r.ticket.Kind != contract.TicketHold && event.Outcome == contract.TicketCommitted {
 		require.GreaterOrEqual(w.t, w.stored[r.ticket.Work+"/"+r.part], r.ticket.Generation, "what is committed is stored: %s", event.TicketID)
 	}
+}
+
+// writes: the ticket waits, or is being written.
+func (w *world) writes(id string) bool {
+	t := transition{MutexState: w.state}
+	return t.queued(id) >= 0 || t.inHead(id)
 }
 
 // request is a new ticket of an operation, perhaps of one that has another one in the queue.

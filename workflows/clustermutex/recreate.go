@@ -37,17 +37,21 @@ func (m *mutex) recreate(ctx workflow.Context, params contract.BatchParams, refu
 		m.apply(ctx, failed(err))
 		return
 	}
+	if prepared.FenceLost > 0 {
+		m.apply(ctx, fenceLost(params.Name, prepared.FenceLost))
+		return
+	}
 	if prepared.Outcome != contract.OrphanReady {
 		m.apply(ctx, again("the work was written by somebody else meanwhile"))
 		return
 	}
 	named := contract.OrphanedParams{
 		Source: params.Source, Consumer: params.Consumer, Name: params.Name,
-		Version: prepared.Version, Work: prepared.Work, Old: prepared.Old,
+		Version: prepared.Version, Work: prepared.Work, Old: prepared.Old, Fence: params.Fence,
 	}
 	if failure := m.received(ctx, named); failure != nil {
 		m.unorphan(ctx, params)
-		m.apply(ctx, Committed{Result: all(params, failure.Type, failure.Message)})
+		m.apply(ctx, Committed{Result: notRecreated(params, prepared.Results, failure.Type, failure.Message)})
 		return
 	}
 	var deleting contract.CommitResult
@@ -87,7 +91,7 @@ func (m *mutex) finish(ctx workflow.Context, params contract.BatchParams, named 
 	case recreated.Outcome == contract.CommitForeign:
 		m.apply(ctx, again("somebody else created the work meanwhile"))
 	case recreated.Failure != "":
-		m.apply(ctx, Committed{Result: all(params, recreated.Failure, recreated.Message)})
+		m.apply(ctx, Committed{Result: notRecreated(params, results, recreated.Failure, recreated.Message)})
 	default:
 		for index := range results {
 			if results[index].Type == "" {
@@ -103,11 +107,18 @@ func again(message string) CommitFailed {
 	return CommitFailed{Type: contract.ErrVersionConflict, Message: message}
 }
 
-// all tickets of a batch end alike.
-func all(params contract.BatchParams, failure contract.ErrorType, message string) contract.BatchResult {
+// notRecreated ends the tickets that need the recreation, which has failed. The others of the batch are tried without them.
+func notRecreated(params contract.BatchParams, prepared []contract.TicketResult, failure contract.ErrorType, message string) contract.BatchResult {
 	result := contract.BatchResult{Results: make([]contract.TicketResult, len(params.Tickets))}
 	for index := range result.Results {
-		result.Results[index] = contract.TicketResult{Type: failure, Message: message}
+		switch {
+		case index < len(prepared) && prepared[index].Type != "":
+			result.Results[index] = prepared[index]
+		case index < len(prepared) && !prepared[index].Resets:
+			result.Results[index].Again = true
+		default:
+			result.Results[index] = contract.TicketResult{Type: failure, Message: message}
+		}
 	}
 	return result
 }

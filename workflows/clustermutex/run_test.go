@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -445,6 +444,7 @@ type step struct {
 	// ends the run as a termination does.
 	terminate bool
 	sent      bool
+	sentAt    time.Time
 }
 
 // requests of one life: each part's generations come in their order, some twice, some withdrawn, some poisoned.
@@ -535,7 +535,7 @@ func playPlan(t *testing.T, random *rand.Rand) {
 				break
 			}
 			r.at(after, func() {
-				one.sent = true
+				one.sent, one.sentAt = true, r.env.Now()
 				if one.verb == "" {
 					r.send(one.message)
 					return
@@ -552,6 +552,12 @@ func playPlan(t *testing.T, random *rand.Rand) {
 		}
 		h.heard = nil
 		next = r.next()
+		for _, one := range p.steps {
+			// A signal that comes while the run ends is lost in the environment; a server gives it to the next run.
+			if one.verb == "" && !one.terminate && one.sent && one.sentAt.Equal(r.env.Now()) {
+				one.sent = false
+			}
+		}
 		if err := r.env.GetWorkflowError(); next == nil && err != nil {
 			var late *temporal.TimeoutError
 			require.ErrorAs(t, err, &late)
@@ -569,7 +575,7 @@ func playPlan(t *testing.T, random *rand.Rand) {
 		}
 	}
 	for id := range p.tickets {
-		require.Contains(t, slices.Collect(maps.Keys(outcomes)), id, "every ticket has an outcome")
+		require.Contains(t, outcomes, id, "every ticket has an outcome")
 	}
 	for id, event := range outcomes {
 		one, part := p.tickets[id], p.parts[id]

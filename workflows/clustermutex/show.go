@@ -128,5 +128,5 @@ func (m *mutex) count(ctx workflow.Context, before contract.MutexStats) {
 			metrics.Counter(one.name).Inc(more)
 		}
 	}
-	metrics.Gauge(metricDepth).Update(float64(len(m.state.Queue)))
+	metrics.WithTags(map[string]string{"consumer": m.state.Consumer}).Gauge(metricDepth).Update(float64(len(m.state.Queue)))
 }

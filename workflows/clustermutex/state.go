@@ -70,8 +70,10 @@ func (t *transition) take(event Event) {
 		t.holderSeen(e.Runs)
 	case Paused:
 		t.note(contract.UpdatePause, e.Operator)
-		paused := t.Interventions[len(t.Interventions)-1]
-		t.Paused = &paused
+		if !t.Draining {
+			paused := t.Interventions[len(t.Interventions)-1]
+			t.Paused = &paused
+		}
 	case Resumed:
 		t.note(contract.UpdateResume, e.Operator)
 		t.Paused = nil
@@ -80,7 +82,7 @@ func (t *transition) take(event Event) {
 	case Ignored:
 		t.Stats.Ignored++
 	case Drained:
-		t.Draining = true
+		t.Draining, t.Paused = true, nil
 		if t.Hold != nil {
 			t.Stats.Revoked++
 			t.unhold(contract.TicketRevoked, contract.ErrCancelled, draining)
@@ -145,6 +147,10 @@ func (t *transition) repeat(known, ticket contract.Ticket) {
 		t.grantAgain()
 	case at >= 0:
 		t.Queue[at].Until, t.Queue[at].ReplyTo = ticket.Until, ticket.ReplyTo
+	case t.inHead(ticket.ID):
+		t.Head.Tickets = slices.Clone(t.Head.Tickets)
+		at := slices.IndexFunc(t.Head.Tickets, func(one contract.Ticket) bool { return one.ID == ticket.ID })
+		t.Head.Tickets[at].Until, t.Head.Tickets[at].ReplyTo = ticket.Until, ticket.ReplyTo
 	}
 }
 
@@ -162,7 +168,8 @@ func (t *transition) present(id string) (contract.Ticket, bool) {
 	return contract.Ticket{}, false
 }
 
-// displace handles another ticket of the same requester in the queue: the later request stays, in the earlier one's place.
+// displace handles another ticket of the same requester in the queue: the later request stays, in the earlier one's place,
+// or at the end when somebody else's whole write or deletion of the work stands between them.
 func (t *transition) displace(ticket contract.Ticket) bool {
 	if ticket.ReplyTo == "" {
 		return false
@@ -172,9 +179,14 @@ func (t *transition) displace(ticket contract.Ticket) bool {
 		return false
 	}
 	older := t.Queue[at]
-	if ticket.StartedAt.Before(older.StartedAt) {
+	switch {
+	case ticket.StartedAt.Before(older.StartedAt):
 		older = ticket
-	} else {
+	case t.queueBytes()-size(older)+size(ticket) > contract.MaxQueueBytes:
+		return false // it is sent away, and the earlier one stays
+	case slices.ContainsFunc(t.Queue[at+1:], func(one contract.Ticket) bool { return one.Work == ticket.Work && one.Alone() }):
+		t.Queue = append(slices.Delete(t.Queue, at, at+1), ticket)
+	default:
 		t.Queue[at] = ticket
 	}
 	t.Stats.Superseded++
@@ -185,7 +197,7 @@ func (t *transition) displace(ticket contract.Ticket) bool {
 	return true
 }
 
-// withdraw cancels a ticket that waits. One that is being committed gets its outcome.
+// withdraw cancels a ticket that waits. One that is being committed gets its outcome, and is not tried again.
 func (t *transition) withdraw(id string) {
 	switch at := t.queued(id); {
 	case at >= 0:
@@ -194,6 +206,8 @@ func (t *transition) withdraw(id string) {
 		t.Stats.Cancelled++
 		t.end(ticket, contract.TicketEvent{Outcome: contract.TicketCancelled, Type: contract.ErrCancelled, Message: "cancelled while it waited"})
 	case t.inHead(id):
+		t.Head.Tickets = slices.Clone(t.Head.Tickets)
+		t.Head.Tickets[slices.IndexFunc(t.Head.Tickets, func(one contract.Ticket) bool { return one.ID == id })].Withdrawn = true
 	case t.holds(id):
 		t.unhold(contract.TicketReleased, "", "withdrawn by its holder")
 	default:
@@ -223,6 +237,7 @@ func (t *transition) committed(result contract.BatchResult) {
 	t.Stats.Batches++
 	t.Stats.LargestBatch = max(t.Stats.LargestBatch, len(head.Tickets))
 	t.Stats.Conflicts += int64(result.Conflicts)
+	var left []contract.Ticket
 	for index, ticket := range head.Tickets {
 		var one contract.TicketResult
 		if index < len(result.Results) {
@@ -230,7 +245,11 @@ func (t *transition) committed(result contract.BatchResult) {
 		} else {
 			one.Type, one.Message = contract.ErrInternal, "the commit says nothing about this ticket"
 		}
-		if one.Type != "" {
+		switch {
+		case one.Again:
+			left = append(left, ticket)
+			continue
+		case one.Type != "":
 			t.reject(ticket, one.Type, one.Message)
 			continue
 		}
@@ -240,6 +259,24 @@ func (t *transition) committed(result contract.BatchResult) {
 			Result: &contract.CommitResult{Outcome: one.Outcome, Version: version(one, result.Version), Attempt: result.Attempt, Warnings: one.Warnings},
 		})
 	}
+	t.again(left, "", "another ticket's recreation of the work has failed")
+}
+
+// again puts tickets that were under way back to the front, those that were withdrawn meanwhile excepted.
+func (t *transition) again(tickets []contract.Ticket, failure contract.ErrorType, message string) {
+	var kept []contract.Ticket
+	for _, ticket := range tickets {
+		if !ticket.Withdrawn {
+			kept = append(kept, ticket)
+			continue
+		}
+		t.Stats.Cancelled++
+		t.end(ticket, contract.TicketEvent{
+			Outcome: contract.TicketCancelled, Type: contract.ErrCancelled, Unsure: failure != "" && !final(failure),
+			Message: "cancelled while it was being written; the last attempt has failed: " + message,
+		})
+	}
+	t.Queue = append(kept, t.Queue...)
 }
 
 // version that a ticket's requester has to wait for.
@@ -282,7 +319,7 @@ func (t *transition) commitFailed(e CommitFailed) {
 		}
 	}
 	t.Works[head.Work] = work
-	t.Queue = append(tickets, t.Queue...)
+	t.again(tickets, e.Type, work.Message)
 }
 
 func final(failure contract.ErrorType) bool {
@@ -314,12 +351,22 @@ func (t *transition) delivered(e Delivered) {
 	})
 	for _, id := range e.Gone {
 		t.Stats.Abandoned++
-		if t.holds(id) {
+		// Two requesters may have used one ID: who is gone is the one that was told.
+		gone := func(ticket contract.Ticket) bool {
+			return ticket.ID == id && slices.ContainsFunc(e.Events, func(told contract.TicketEvent) bool {
+				return told.TicketID == id && told.ReplyTo == ticket.ReplyTo
+			})
+		}
+		if t.Hold != nil && gone(t.Hold.Ticket) {
 			t.Stats.Revoked++
 			t.unhold(contract.TicketRevoked, contract.ErrCancelled, "its holder has ended")
 		}
-		if at := t.queued(id); at >= 0 {
+		if at := slices.IndexFunc(t.Queue, gone); at >= 0 {
+			ticket := t.Queue[at]
 			t.Queue = slices.Delete(t.Queue, at, at+1)
+			t.Stats.Cancelled++
+			t.record(contract.TicketEvent{TicketID: ticket.ID, Digest: ticket.Digest, At: t.now, Outcome: contract.TicketCancelled,
+				Type: contract.ErrCancelled, Message: "its requester has ended"})
 		}
 	}
 }
@@ -345,9 +392,13 @@ func (t *transition) end(ticket contract.Ticket, event contract.TicketEvent) {
 		event.Result.Warnings = bounded(event.Result.Warnings)
 	}
 	if !event.Again {
-		t.Outcomes = last(append(t.Outcomes, event), contract.MaxOutcomes)
+		t.record(event)
 	}
 	t.tell(event)
+}
+
+func (t *transition) record(event contract.TicketEvent) {
+	t.Outcomes = last(append(t.Outcomes, event), contract.MaxOutcomes)
 }
 
 // maxMessage bounds what a ticket's outcome says: the mutex hands the outcomes from run to run.

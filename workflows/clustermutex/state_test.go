@@ -1,6 +1,7 @@
 package clustermutex
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -109,10 +110,18 @@ func TestQueueHasALimit(t *testing.T) {
 	s = newTable(t)
 	s.plays(Paused{contract.Operator{By: "ann", Reason: "r"}})
 	large := func(t *contract.Ticket) {
-		t.Write = &contract.CommitParams{Name: t.Work, Action: t.Action, Wait: strings.Repeat("x", contract.MaxQueueBytes/3)}
+		t.Write = &contract.CommitParams{Name: t.Work, Action: t.Action, Wait: strings.Repeat("x", contract.MaxTicketBytes-200)}
 	}
-	s.plays(submitted("a", "w", large), submitted("b", "w", large), submitted("c", "w", large))
-	assert.Equal(t, []string{"c Rejected QueueFull"}, s.told())
+	fits := contract.MaxQueueBytes / (contract.MaxTicketBytes - 200 + 1024 + 2*4)
+	for n := range fits + 1 {
+		s.plays(submitted(fmt.Sprintf("t%03d", n), "w", large))
+	}
+	assert.Equal(t, []string{fmt.Sprintf("t%03d Rejected QueueFull", fits)}, s.told())
+	s.plays(submitted("large", "w", func(t *contract.Ticket) {
+		large(t)
+		t.Write.Wait += strings.Repeat("x", 200)
+	}))
+	assert.Equal(t, []string{"large Rejected InvalidInput"}, s.told())
 }
 
 func TestMalformedTicketIsRefused(t *testing.T) {

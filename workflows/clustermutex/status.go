@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,10 +23,10 @@ func Wake(state contract.MutexState) time.Time {
 	for _, ticket := range state.Queue {
 		soonest(ticket.Until)
 		work, blocked := state.Works[ticket.Work]
-		if blocked && !ticket.FirstFailedAt.IsZero() {
+		if blocked && !ticket.FirstFailedAt.IsZero() && !final(work.Type) {
 			soonest(t.patienceEnds(ticket))
 		}
-		if blocked && state.Head == nil && state.Hold == nil && state.Paused == nil {
+		if blocked && state.Head == nil && state.Hold == nil && state.Paused == nil && !state.Rolling && !state.Draining {
 			soonest(work.NotBefore)
 		}
 	}
@@ -86,7 +87,11 @@ func Explain(state contract.MutexState) string {
 	waiting := plural(len(state.Queue), "ticket waits", "tickets wait")
 	switch Phase(state) {
 	case contract.MutexHeld:
-		return fmt.Sprintf("held by %s until %s; %s", holder(state.Hold), stamp(state.Hold.LeaseUntil), waiting)
+		text := fmt.Sprintf("held by %s until %s", holder(state.Hold), stamp(state.Hold.LeaseUntil))
+		if state.Paused != nil {
+			text += fmt.Sprintf(", and paused by %s (%s) until it is resumed", state.Paused.By, state.Paused.Reason)
+		}
+		return text + "; " + waiting
 	case contract.MutexPaused:
 		return fmt.Sprintf("paused by %s since %s (%s); %s until it is resumed", state.Paused.By, stamp(state.Paused.At), state.Paused.Reason, waiting)
 	case contract.MutexCommitting:
@@ -102,7 +107,7 @@ func Explain(state contract.MutexState) string {
 func doing(head *contract.MutexHead) string {
 	verb := "committing "
 	if head.Recreating {
-		verb = "recreating the work for "
+		verb = "recreating the work, which a termination now would lose, for "
 	}
 	return verb + plural(len(head.Tickets), "ticket", "tickets")
 }
@@ -146,7 +151,7 @@ func (t *transition) blocker(ticket contract.Ticket) string {
 func Standing(state contract.MutexState, id string) contract.TicketStanding {
 	t := transition{MutexState: state}
 	is := func(ticketID, replyTo string) bool {
-		return ticketID == id || replyTo == id || strings.HasPrefix(ticketID, id+"/")
+		return ticketID == id || replyTo == id || ofOperation(ticketID, id)
 	}
 	of := func(ticket contract.Ticket) bool { return is(ticket.ID, ticket.ReplyTo) }
 	if at := slices.IndexFunc(state.Queue, of); at >= 0 {
@@ -170,6 +175,14 @@ func Standing(state contract.MutexState, id string) contract.TicketStanding {
 		}
 	}
 	return contract.TicketStanding{Standing: "Unknown", Message: "the mutex never saw it, or has forgotten it"}
+}
+
+// ofOperation: the ticket ID is one that [contract.TicketID] makes for the workflow ID.
+func ofOperation(ticketID, workflowID string) bool {
+	rest, begins := strings.CutPrefix(ticketID, workflowID+"/")
+	generation, _, more := strings.Cut(rest, "/")
+	_, err := strconv.ParseInt(generation, 10, 64)
+	return begins && more && err == nil
 }
 
 func plural(count int, one, many string) string {

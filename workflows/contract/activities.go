@@ -120,6 +120,8 @@ type OrphanedParams struct {
 	Version int64           `json:"version,omitempty"`
 	Work    json.RawMessage `json:"work,omitempty"`
 	Old     json.RawMessage `json:"old,omitempty"`
+	// Fence of the mutex that creates the work; 0 when none does.
+	Fence int64 `json:"fence,omitempty"`
 }
 
 // RecreateResult says what stands in place of the deleted work.

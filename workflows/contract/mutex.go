@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -139,6 +140,8 @@ type Ticket struct {
 	// QueuedAt and FirstFailedAt are the mutex's own notes.
 	QueuedAt      time.Time `json:"queuedAt,omitzero"`
 	FirstFailedAt time.Time `json:"firstFailedAt,omitzero"`
+	// Withdrawn while it was being committed: it is not tried again.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 }
 
 // TicketID is the ID of the ticket of an operation's request.
@@ -148,6 +151,11 @@ func TicketID(workflowID string, generation int64, run string) string {
 
 // Alone: the ticket shares no batch, because a repetition of the batch could not tell its write from the others'.
 func (t Ticket) Alone() bool { return t.Action != ActionMerge && t.Action != ActionRemove }
+
+func tooLarge(write CommitParams) bool {
+	raw, err := json.Marshal(write)
+	return err != nil || len(raw) > MaxTicketBytes
+}
 
 // Check finds what is wrong with a ticket that came in.
 func (t Ticket) Check() error {
@@ -162,6 +170,8 @@ func (t Ticket) Check() error {
 		return fmt.Errorf("ticket %s: work %q: a work's name is a DNS label", t.ID, t.Work)
 	case t.Write == nil && (t.ReplyTo == "" || t.Run == ""):
 		return fmt.Errorf("ticket %s: write: give what to commit, or the run whose input says it", t.ID)
+	case t.Write != nil && tooLarge(*t.Write):
+		return fmt.Errorf("ticket %s: write: more than %d bytes: give the run whose input says it", t.ID, MaxTicketBytes)
 	case t.Write != nil && (t.Write.Name != t.Work || t.Write.Action != t.Action):
 		return fmt.Errorf("ticket %s: it is about %s of %s, and what to commit about %s of %s", t.ID, t.Action, t.Work, t.Write.Action, t.Write.Name)
 	}
@@ -199,6 +209,8 @@ type TicketEvent struct {
 	// Type and Message of a rejection, a revocation or a cancel.
 	Type    ErrorType `json:"type,omitempty"`
 	Message string    `json:"message,omitempty"`
+	// Unsure: an attempt whose answer was lost may have been stored, although the ticket is cancelled.
+	Unsure bool `json:"unsure,omitempty"`
 	// Again: the same ticket may be submitted later.
 	Again bool `json:"again,omitempty"`
 	// Fence of the commit or the grant, see [AnnotationFence].
@@ -238,6 +250,10 @@ type BatchResult struct {
 type TicketResult struct {
 	Outcome  CommitOutcome `json:"outcome,omitempty"`
 	Warnings []string      `json:"warnings,omitempty"`
+	// Again: nothing was decided, because another ticket of the batch could not be written.
+	Again bool `json:"again,omitempty"`
+	// Resets: it changes the set of manifests.
+	Resets bool `json:"resets,omitempty"`
 	// Type and Message when the ticket is rejected, alone.
 	Type    ErrorType `json:"type,omitempty"`
 	Message string    `json:"message,omitempty"`
@@ -247,6 +263,8 @@ type TicketResult struct {
 type OrphanBatchResult struct {
 	OrphanResult
 	Results []TicketResult `json:"results,omitempty"`
+	// FenceLost: see [BatchResult].
+	FenceLost int64 `json:"fenceLost,omitempty"`
 }
 
 // SubmitTicketParams asks for the delivery of a message to a mutex.

@@ -44,6 +44,8 @@ type operation struct {
 	blocker string
 	// tickets that were queued at the mutex, one after the other.
 	tickets int
+	// unsure: the answer to a ticket was lost, which may have been written.
+	unsure bool
 	// bound: the step has to be finished, whatever comes.
 	bound bool
 	// lastSeen is what was missing at a look that the workflow knows of.

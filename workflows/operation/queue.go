@@ -38,7 +38,7 @@ func (op *operation) queue(ctx workflow.Context, params contract.CommitParams) (
 			return contract.CommitResult{}, err
 		}
 		if op.paused != nil { // still, at the deadline
-			return contract.CommitResult{}, op.late(fmt.Sprintf("the operation was paused by %s (%s), nothing was written", op.paused.By, op.paused.Reason))
+			return contract.CommitResult{}, op.late(fmt.Sprintf("the operation was paused by %s (%s)%s", op.paused.By, op.paused.Reason, op.written()))
 		}
 		op.tickets++
 		ticket := op.ticket(ctx, params)
@@ -53,11 +53,15 @@ func (op *operation) queue(ctx workflow.Context, params contract.CommitParams) (
 			}
 			return contract.CommitResult{}, contract.Errorf(contract.ErrInternal, "the mutex has committed and says not what")
 		case contract.TicketCancelled:
+			if event.Unsure {
+				op.unsure = true
+				op.warn("%s: it may have been stored all the same, read the work", event.Message)
+			}
 			if err := ctx.Err(); err != nil {
 				return contract.CommitResult{}, err
 			}
 			if !workflow.Now(ctx).Before(op.until) {
-				return contract.CommitResult{}, op.late("its turn in the mutex of " + op.request.Consumer + " did not come, nothing was written")
+				return contract.CommitResult{}, op.late("its turn in the mutex of " + op.request.Consumer + " did not come" + op.written())
 			}
 			// An operator paused the operation, or somebody withdrew the ticket.
 		case contract.TicketSuperseded, contract.TicketRejected:
@@ -66,6 +70,14 @@ func (op *operation) queue(ctx workflow.Context, params contract.CommitParams) (
 			return contract.CommitResult{}, contract.Errorf(contract.ErrInternal, "the mutex answers a write with %s", event.Outcome)
 		}
 	}
+}
+
+// written says that nothing was, as far as is known.
+func (op *operation) written() string {
+	if op.unsure {
+		return ""
+	}
+	return ", nothing was written"
 }
 
 // ticket for the write. It has the same ID in every repetition, also after a reset; another request, and a ticket after
@@ -135,6 +147,7 @@ func (op *operation) withdraw(ctx workflow.Context, ticket contract.Ticket, even
 	if found && !event.Again {
 		return event, nil
 	}
+	op.unsure = true
 	op.result.Warnings = append(op.result.Warnings, "the mutex of "+op.request.Consumer+" did not say whether the write was made: read the work")
 	if err := ctx.Err(); err != nil {
 		return event, err
