@@ -174,7 +174,7 @@ func TestUsageErrorsAreOneLineAndExitTwo(t *testing.T) {
 		"apply --nope":                    "maestro-cli: unknown flag: --nope; see maestro-cli apply --help",
 		"apply --generation x":            "maestro-cli: invalid argument",
 		"apply --wait Available":          `--wait=Available`,
-		"get web":                         `maestro-cli: unexpected argument "web"; see maestro-cli get --help`,
+		"get web":                         `maestro-cli: unexpected argument "web": a work is given as --name web; see maestro-cli get --help`,
 		"version --output table":          "output (--output)",
 		"get --config /none":              "read configuration file /none",
 		"get --name a":                    "--consumer is required",

@@ -108,6 +108,9 @@ func checkWait(flag, text string) (manifest.Expression, error) {
 	if err != nil {
 		return expression, contract.Errorf(contract.ErrInvalidInput, "--%s: %w", flag, err)
 	}
+	if flag != "for" && expression.AwaitsDeletion() {
+		return expression, contract.Errorf(contract.ErrInvalidInput, "--%s %q: only with delete, and with wait --for", flag, text)
+	}
 	return expression, nil
 }
 
@@ -117,7 +120,7 @@ func (a *app) readManifest(ctx context.Context, path string) (name string, data 
 	if path != "-" {
 		file, err := os.Open(path)
 		if err != nil {
-			return path, nil, contract.Errorf(contract.ErrInvalidInput, "read %s: %w", path, err)
+			return path, nil, contract.Errorf(contract.ErrInvalidInput, "read file: %w", err)
 		}
 		defer file.Close()
 		data, err = readBounded(path, file)

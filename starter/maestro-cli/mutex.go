@@ -211,7 +211,7 @@ func (a *app) askMutex(command *cobra.Command, flags *mutexFlags, call mutexCall
 	document, err := call(command, settings, server.Mutex(settings.SourceID, flags.consumer))
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return &failure{reason: reasonInterrupted, where: where, err: err}
+		return &failure{reason: reasonInterrupted, where: where, err: errors.New("interrupted; what was asked for may still be done, mutex status tells")}
 	case errors.Is(err, errNoWorker):
 		return failed(where, contract.Errorf(contract.ErrWaitTimeout, "%w; what was asked for may still be done when one comes", err))
 	case err != nil:

@@ -54,8 +54,12 @@ func noArguments(command *cobra.Command, arguments []string) error {
 	switch {
 	case len(arguments) == 0:
 		return nil
-	case command.Flags().Lookup("wait") != nil:
+	case command.Flags().Changed("wait"):
 		return fmt.Errorf("unexpected argument %q (a condition is given with the equals sign: --wait=%s)", arguments[0], arguments[0])
+	case command.Flags().Lookup("manifest-file") != nil:
+		return fmt.Errorf("unexpected argument %q: a file is given as --manifest-file %s", arguments[0], arguments[0])
+	case command.Flags().Lookup("name") != nil:
+		return fmt.Errorf("unexpected argument %q: a work is given as --name %s", arguments[0], arguments[0])
 	default:
 		return fmt.Errorf("unexpected argument %q", arguments[0])
 	}

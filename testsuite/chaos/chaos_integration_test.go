@@ -5,6 +5,7 @@ package chaos
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/openshift-hyperfleet/maestro-workflows/internal/devstack"
@@ -62,11 +64,13 @@ func TestChaos(t *testing.T) {
 	}
 	t.Logf("seed %d, %d operations", *seed, *operations)
 	random := rand.New(rand.NewPCG(*seed, 0))
-	lists := plan(random, *operations)
+	strict := random.IntN(2) == 0
+	t.Logf("the server keeps the set of manifests, and works are recreated: %v", strict)
+	lists := plan(random, *operations, strict)
 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	c := newChaos(ctx, t)
+	c := newChaos(ctx, t, strict)
 	breaking, mend := context.WithCancel(ctx)
 	var faults, requests sync.WaitGroup
 	for _, fault := range []func(*rand.Rand){
@@ -78,6 +82,14 @@ func TestChaos(t *testing.T) {
 		r := rand.New(rand.NewPCG(*seed, random.Uint64()))
 		faults.Go(func() { fault(r) })
 	}
+	anchored := make(chan struct{})
+	requests.Go(func() {
+		defer close(anchored)
+		for n := range consumers {
+			c.operate(planned{Request: anchor(fmt.Sprintf("cluster-%d", n)), part: "anchor"})
+		}
+	})
+	<-anchored
 	for _, list := range lists {
 		requests.Go(func() { c.send(list) })
 	}
@@ -91,7 +103,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-func newChaos(ctx context.Context, t *testing.T) *chaos {
+func newChaos(ctx context.Context, t *testing.T, strict bool) *chaos {
 	t.Helper()
 	stack, err := devstack.Start(ctx, devstack.Options{WithoutMaestro: true, Logf: t.Logf})
 	require.NoError(t, err)
@@ -100,7 +112,11 @@ func newChaos(ctx context.Context, t *testing.T) *chaos {
 	for n := range consumers {
 		names = append(names, fmt.Sprintf("cluster-%d", n))
 	}
-	fake := fakemaestro.New(t, fakemaestro.Options{Generation: fakemaestro.Loose, Consumers: names})
+	generation := fakemaestro.Loose
+	if strict {
+		generation = fakemaestro.Strict
+	}
+	fake := fakemaestro.New(t, fakemaestro.Options{Generation: generation, Consumers: names})
 	clusters, err := simcluster.Start(ctx, simcluster.Options{BrokerAddress: fake.BrokerAddress(), Consumers: names})
 	require.NoError(t, err)
 	t.Cleanup(clusters.Stop)
@@ -180,15 +196,53 @@ func (c *chaos) operate(one planned) {
 		return
 	}
 	c.mu.Lock()
-	if c.accepted[one.target()].Generation < one.Generation {
+	if one.Generation > 0 && c.accepted[one.target()].Generation < one.Generation {
 		c.accepted[one.target()] = one
 	}
 	c.mu.Unlock()
+	if one.verb != "" {
+		c.says(operation, one.verb)
+	}
 	result, err := operation.Wait(c.ctx)
 	assert.Equal(c.t, one.Digest(), result.RequestDigest, "%s generation %d: %v", one.target(), one.Generation, err)
 	c.count(result.Reason)
 	if !result.Succeeded() {
-		assert.Contains(c.t, []string{string(contract.ErrSuperseded)}, result.Reason, "%s generation %d: %s", one.target(), one.Generation, result.Message)
+		ends := []string{string(contract.ErrSuperseded)}
+		if one.Action == contract.ActionWait {
+			ends = []string{string(contract.ErrCancelled)}
+		}
+		assert.Contains(c.t, ends, result.Reason, "%s generation %d: %s", one.target(), one.Generation, result.Message)
+	}
+}
+
+// says a verb. What an operation that does not wait any more answers does not matter.
+func (c *chaos) says(operation *starter.Operation, verb string) {
+	time.Sleep(time.Duration(rand.IntN(1500)) * time.Millisecond)
+	said := contract.Extension{By: "chaos", Reason: "because", For: "30m"}
+	if verb != contract.UpdateExtend {
+		said.For = ""
+	}
+	ctx, stop := context.WithTimeout(c.ctx, 20*time.Second)
+	defer stop()
+	if verb == cancel {
+		_ = operation.Cancel(ctx)
+		return
+	}
+	_, err := c.starter.Tell(ctx, operation.WorkflowID, verb, said)
+	c.count("said " + verb + map[bool]string{true: "", false: ", refused"}[err == nil])
+	if verb == contract.UpdatePause {
+		time.Sleep(time.Second)
+		// Also when the answer was lost: nobody else takes the pause away.
+		for c.ctx.Err() == nil {
+			if _, err := c.starter.Tell(c.ctx, operation.WorkflowID, contract.UpdateResume, said); err == nil || contract.TypeOf(err) == contract.ErrInvalidInput {
+				return
+			}
+			var gone *serviceerror.NotFound
+			if errors.As(err, &gone) {
+				return
+			}
+			time.Sleep(time.Second)
+		}
 	}
 }
 
@@ -227,6 +281,10 @@ func (c *chaos) check(target string, last planned) {
 			held = object.Spec.Replicas.String()
 			assert.Equal(c.t, held, object.Metadata.Annotations[contract.AnnotationGeneration], target)
 		}
+	}
+	if last.Action == contract.ActionRemove {
+		assert.Empty(c.t, held, "%s is removed at generation %d", target, last.Generation)
+		return
 	}
 	assert.Equal(c.t, strconv.FormatInt(last.Generation, 10), held, "%s holds its highest accepted generation", target)
 	if last.reported() {

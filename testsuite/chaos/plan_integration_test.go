@@ -26,7 +26,14 @@ type planned struct {
 	contract.Request
 	// part of a shared work; "" for a whole one.
 	part string
+	// verb that an operator says to the operation while it waits; "" for none. Cancel is one, too.
+	verb string
 }
+
+const cancel = "cancel"
+
+// verbs of operators. A cancel is only for what nobody waits for, see looks.
+var verbs = []string{"", contract.UpdatePoke, contract.UpdateExtend, contract.UpdatePause, contract.UpdateSkipWait}
 
 // reported: the HyperFleet API is told of this work's operations.
 func (p planned) reported() bool { return p.Name == "whole-a" }
@@ -35,7 +42,7 @@ func (p planned) target() string { return p.Consumer + "/" + p.WorkName() + "/" 
 
 // plan draws requests per target, generations rising. Those of one target are sent in the order of the list, with some of
 // them twice and some before their turn, except for the works that come and go: what is deleted forgets its generation.
-func plan(random *rand.Rand, operations int) [][]planned {
+func plan(random *rand.Rand, operations int, strict bool) [][]planned {
 	var lists [][]planned
 	for n := range consumers {
 		consumer := fmt.Sprintf("cluster-%d", n)
@@ -50,17 +57,43 @@ func plan(random *rand.Rand, operations int) [][]planned {
 		}
 	}
 	for index := range lists {
-		lists[index] = draw(random, lists[index][0], max(2, operations/len(lists)))
+		lists[index] = draw(random, lists[index][0], max(2, operations/len(lists)-1), strict)
+	}
+	for n := range consumers {
+		lists = append(lists, looks(random, fmt.Sprintf("cluster-%d", n), max(2, operations/len(lists)-1)))
 	}
 	return lists
 }
 
-func draw(random *rand.Rand, of planned, count int) []planned {
+// looks are waits that write nothing, some of which are cancelled.
+func looks(random *rand.Rand, consumer string, count int) []planned {
+	var list []planned
+	for n := range count {
+		one := planned{Request: contract.Request{Source: source, Consumer: consumer, Action: contract.ActionWait, Name: "whole-a", Wait: "Available", Timeout: fmt.Sprintf("%dm", 20+n)}}
+		one.verb = []string{"", contract.UpdatePoke, cancel}[random.IntN(3)]
+		list = append(list, one)
+	}
+	return list
+}
+
+// anchor keeps a shared work from being without manifests.
+func anchor(consumer string) contract.Request {
+	return contract.Request{Source: source, Consumer: consumer, Action: contract.ActionMerge, Name: "shared", Timeout: "5m",
+		Manifests: []json.RawMessage{json.RawMessage(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"anchor","namespace":"default"}}`)}}
+}
+
+func draw(random *rand.Rand, of planned, count int, strict bool) []planned {
 	var list []planned
 	for generation := int64(1); len(list) < count; generation++ {
 		one := of
 		one.Source, one.Generation, one.Timeout = source, generation, "20m"
+		if of.part != "" && strict {
+			one.OnImmutable = contract.OnImmutableRecreate
+		}
 		switch {
+		case of.part != "" && generation%4 == 3:
+			one.Action = contract.ActionRemove
+			one.Remove = []string{"NodePool.hypershift.openshift.io/clusters/west-" + of.part}
 		case of.part != "":
 			one.Action = contract.ActionMerge
 			one.Nodepools = json.RawMessage(fmt.Sprintf(`{"nodepools":[{"name":%q,"instanceType":"m5.large","replicas":%d}],"metadata":{"cluster":"west","version":"4.17"}}`,
@@ -73,6 +106,10 @@ func draw(random *rand.Rand, of planned, count int) []planned {
 		}
 		if one.Action != contract.ActionDelete && random.IntN(2) == 0 {
 			one.Wait = "Available"
+			if one.Action == contract.ActionRemove {
+				one.Wait = "Deleted"
+			}
+			one.verb = verbs[random.IntN(len(verbs))]
 		}
 		if random.IntN(3) == 0 {
 			one.Report = &contract.Report{ResultsFile: fmt.Sprintf("%s-%s-%s-%d.json", one.Consumer, one.Name, one.part, generation)}
@@ -85,7 +122,12 @@ func draw(random *rand.Rand, of planned, count int) []planned {
 		}
 		list = append(list, one)
 		if random.IntN(4) == 0 {
+			one.verb = ""
 			list = append(list, one) // sent twice
+		}
+		if one.Work != nil && random.IntN(8) == 0 {
+			one.Force, one.verb = true, ""
+			list = append(list, one)
 		}
 	}
 	if of.Name != "gone" {
