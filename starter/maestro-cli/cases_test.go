@@ -37,7 +37,7 @@ var proofs = map[string]string{
 	"D13 Available although the new objects were never applied":    "TestCasesOfWaits TestAvailableIsNotMetWhileTheWorkIsNotApplied TestUpdateThatTheAgentRefusesFails",
 	"D14 a Job that failed for good, and a wait that sits it out":  "TestCasesOfWaits TestRefusalThatCannotHealFailsAfterTheGracePeriod",
 	"D15 names of conditions, absent and Unknown":                  "TestCasesOfWaits TestExpressionsAgreeWithATruthTable TestParseExpressionPointsAtTheProblem",
-	"D16 time-outs that multiply, and waits for what is not there": "TestCasesOfWaits TestDeadlineCountsFromTheStartOfTheRun TestWaitForAWorkThatIsStillToCome TestRestartsDoNotExtendTheDeadline",
+	"D16 time-outs that multiply, and waits for what is not there": "TestCasesOfWaits TestTimeoutZeroLooksOnce TestDeadlineCountsFromTheStartOfTheRun TestWaitForAWorkThatIsStillToCome TestRestartsDoNotExtendTheDeadline",
 	"D18 a deletion that was only accepted":                        "TestDeletionIsWaitedForUntilTheBundleIsGone TestDeletionIsAskedForAgainFromTimeToTime TestDeletionEndsAWaitForACondition TestCommitWaitsForADeletionUnderWay",
 	"D19 conflict and refusal look alike":                          "TestMergeThatLosesTheRaceIsMergedAgain TestRefusalIsFinalAfterTwoPublishesAndCarriesTheServersText TestConflictInWordsOnlyIsARefusal TestUpdateWithoutABaseVersionSendsNothing",
 	"D20 the answer of a create is lost":                           "TestLostAnswerToAWriteIsFoundByTheNextAttempt TestAnotherContentAfterALostCreateIsAnUpdate TestWorkerKilledInApply",

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -95,4 +96,42 @@ func TestDeletionThatLeavesTheObjects(t *testing.T) {
 	assert.Len(t, clusters.Left(consumer)[maestro.UID(source, consumer, "web")].Manifests, 1)
 	_, err = server.Get(t.Context(), consumer, "web")
 	assert.ErrorIs(t, err, maestro.ErrNotFound)
+}
+
+// What waits for one work is recreated once, not once for each, and the workload stays.
+func TestOneRecreationForABatch(t *testing.T) {
+	const pools = 5
+	consumer, queue := newConsumer(t), unique("queue")
+	spawnDirectWorker(t, queue)
+	first := poolMerge(consumer, 0, 1)
+	first.Wait = "Available"
+	_, err := outcome(t, start(t, queue, first))
+	require.NoError(t, err)
+	operateMutex(t, queue, consumer, contract.UpdatePause, contract.Operator{By: "test", Reason: "let them queue"}, nil)
+	var group sync.WaitGroup
+	for pool := range pools {
+		request := poolMerge(consumer, pool, 2) // pool 0 changes in place
+		if pool > 0 {
+			request.OnImmutable = contract.OnImmutableRecreate
+		}
+		op := start(t, queue, request)
+		group.Go(func() {
+			result, err := outcome(t, op)
+			assert.NoError(t, err)
+			assert.Equal(t, contract.ReasonPublished, result.Reason)
+			assert.EqualValues(t, 1, result.Version)
+		})
+	}
+	eventually(t, "all wait", func() bool { return len(mutexStatus(t, consumer).Queue) == pools })
+	operateMutex(t, queue, consumer, contract.UpdateResume, contract.Operator{By: "test", Reason: "they queue"}, nil)
+	group.Wait()
+	work := stored(t, consumer, "shared")
+	assert.Len(t, work.Work.Spec.Workload.Manifests, pools)
+	for _, replicas := range replicasIn(t, work) {
+		assert.Equal(t, 2, replicas)
+	}
+	assert.EqualValues(t, 1, work.Version, "created once more, and not written since")
+	stats := mutexStatus(t, consumer).Stats
+	assert.EqualValues(t, 2, stats.Batches)
+	assert.Len(t, clusters.Left(consumer)[maestro.UID(source, consumer, "shared")].Manifests, 1, "the workload was left alone")
 }
