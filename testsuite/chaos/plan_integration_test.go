@@ -36,7 +36,7 @@ const cancel = "cancel"
 var verbs = []string{"", contract.UpdatePoke, contract.UpdateExtend, contract.UpdatePause, contract.UpdateSkipWait}
 
 // reported: the HyperFleet API is told of this work's operations.
-func (p planned) reported() bool { return p.Name == "whole-a" }
+func (p planned) reported() bool { return p.Name == "whole-a" && p.Action != contract.ActionWait }
 
 func (p planned) target() string { return p.Consumer + "/" + p.WorkName() + "/" + p.part }
 
